@@ -1,0 +1,98 @@
+"""simqueue: why a job runs twice, and what makes that harmless.
+
+A simulator of job queues, on SimPy: producers, brokers with visibility timeouts, crashing workers,
+dedupe stores. Describe a `Scenario`, `simulate` it, read the `Result`; `sweep` a parameter and
+`plot` the curve; or let `widgets.tune` put a slider on it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from simqueue import brokers, handlers, theory
+from simqueue.arrivals import AllAtOnce, EvenlySpaced, Poisson, Times
+from simqueue.context import Claim, Context, Job, LeaseLost, Retry
+from simqueue.distributions import (
+    Distribution,
+    Empirical,
+    Exponential,
+    Fixed,
+    LogNormal,
+    Mixture,
+    Pareto,
+    Recorded,
+    Uniform,
+)
+from simqueue.model.execution import HandlerError
+from simqueue.model.lease_queue import NeverSettles
+from simqueue.result import Result
+from simqueue.scenario import Crash, Network, Scenario, Workers
+from simqueue.simulation import simulate
+
+if TYPE_CHECKING:
+    from simqueue import plotting as plot
+    from simqueue import trace, widgets
+    from simqueue.advice import advise
+    from simqueue.experiments import sweep
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AllAtOnce",
+    "Claim",
+    "Context",
+    "Crash",
+    "Distribution",
+    "Empirical",
+    "EvenlySpaced",
+    "Exponential",
+    "Fixed",
+    "HandlerError",
+    "Job",
+    "LeaseLost",
+    "LogNormal",
+    "Mixture",
+    "Network",
+    "NeverSettles",
+    "Pareto",
+    "Poisson",
+    "Recorded",
+    "Result",
+    "Retry",
+    "Scenario",
+    "Times",
+    "Uniform",
+    "Workers",
+    "advise",
+    "brokers",
+    "handlers",
+    "plot",
+    "simulate",
+    "sweep",
+    "theory",
+    "trace",
+    "widgets",
+]
+
+_LATER = {
+    "advise": "simqueue.advice",
+    "plot": "simqueue.plotting",
+    "sweep": "simqueue.experiments",
+    "trace": "simqueue.trace",
+    "widgets": "simqueue.widgets",
+}
+"""What pulls in pandas or matplotlib, or is seldom needed: imported when it is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'simqueue' has no attribute {name!r}")
+    module = importlib.import_module(_LATER[name])
+    found = getattr(module, name, module)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

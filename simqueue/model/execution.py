@@ -1,0 +1,64 @@
+"""One run of a handler: a coroutine that SimPy's events drive, and that a crash can stop dead.
+
+SimPy's own `Process` can only be interrupted, which runs the handler's `except` and `finally`. A
+process that is killed runs nothing any more. So a crashed coroutine is put aside as it is: not
+resumed, not thrown into, and not closed either, since closing it would run its `finally` too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from simpy.events import Event
+
+if TYPE_CHECKING:
+    from simqueue.model.message import Delivery
+    from simqueue.model.worker import Worker
+
+_killed: list[Coroutine[Any, Any, Any]] = []
+"""Coroutines of crashed processes. What dropped one would close it, and run its `finally`."""
+
+
+class HandlerError(RuntimeError):
+    """A handler did what no handler may do, such as awaiting something that is not of `ctx`."""
+
+
+class Execution:
+    """Runs `coroutine`, a handler at work on `delivery`, until it returns, raises or is killed."""
+
+    __slots__ = ("_coroutine", "_worker", "alive", "delivery")
+
+    def __init__(
+        self, worker: Worker, delivery: Delivery, coroutine: Coroutine[Any, Any, Any]
+    ) -> None:
+        self.delivery = delivery
+        self.alive = True
+        self._worker = worker
+        self._coroutine = coroutine
+
+    def resume(self, _: Event | None = None) -> None:
+        """Run on until the next wait. Called by the event that was waited for."""
+        if not self.alive:
+            return
+        try:
+            awaited = self._coroutine.send(None)
+        except StopIteration:
+            self.alive = False
+            self._worker.ended(self.delivery, None)
+        except HandlerError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises, its job has failed
+            self.alive = False
+            self._worker.ended(self.delivery, error)
+        else:
+            if not isinstance(awaited, Event) or awaited.callbacks is None:
+                raise HandlerError(
+                    f"A handler may await only what ctx gives it; this one awaited {awaited!r}."
+                )
+            awaited.callbacks.append(self.resume)
+
+    def kill(self) -> None:
+        """Stop dead, as a killed process does: no `except`, no `finally`."""
+        self.alive = False
+        _killed.append(self._coroutine)

@@ -1,0 +1,24 @@
+"""The producer: publishes each job at its time."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from simqueue.context import Job
+from simqueue.model.message import Message
+from simqueue.model.world import World
+
+
+def produce(world: World, times: Sequence[float]) -> Generator[Any, Any, None]:
+    """Publish job 0, 1, 2, … at `times`, in seconds and in order: a SimPy process.
+
+    Jobs of one instant are all published before the first of them is handed over.
+    """
+    clock, queue = world.clock, world.queue
+    for number, time in enumerate(times):
+        if time > clock.now:
+            queue.hand_over()
+            yield clock.until(time)
+        queue.publish(Message(Job(number)))
+    queue.hand_over()

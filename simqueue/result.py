@@ -1,0 +1,253 @@
+"""What happened in a run: figures, and tables of jobs, deliveries, effects and events."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simqueue.figures import figures
+from simqueue.model.ledger import Event, Ledger
+from simqueue.scenario import Scenario
+from simqueue.tally import ACKS, ENDS, Tally
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVELS = ("delayed", "visible", "in_flight", "acked", "dead_lettered", "busy")
+"""What `Result.timeseries` counts: the five states of a message, and the busy slots."""
+
+
+class Result:
+    """One run: the scenario, the seed, and all that came of them.
+
+    The tables are made when they are first asked for. Times are in seconds; a missing time is NaN.
+    """
+
+    def __init__(self, scenario: Scenario, seed: int, ledger: Ledger) -> None:
+        self.scenario = scenario
+        self.seed = seed
+        self._ledger = ledger
+
+    def __repr__(self) -> str:
+        f = self.figures
+        return (
+            f"<Result of {self.scenario.jobs:,} jobs, seed {self.seed}: "
+            f"{f['redeliveries']:,} redeliveries, {f['duplicate_executions']:,} duplicate "
+            f"executions, {f['duplicate_effects']:,} duplicate effects>"
+        )
+
+    @cached_property
+    def tally(self) -> Tally:
+        """The run added up per job and per delivery, as arrays."""
+        return Tally(self._ledger, self.scenario.jobs or 0)
+
+    @cached_property
+    def figures(self) -> dict[str, float]:
+        """The figures by name; `simqueue.figures.DESCRIPTIONS` says what each is."""
+        return figures(self.tally, self.scenario)
+
+    def summary(self) -> pd.Series:
+        """Return the figures as a Series."""
+        import pandas as pd
+
+        return pd.Series(self.figures, name="value")
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the start of the run to the last thing that happened in it."""
+        return self.tally.end
+
+    @property
+    def cut(self) -> dict[str, int]:
+        """What the horizon cut off: jobs not `published`, jobs not `settled`, handlers `running`.
+
+        All zero where the run drained.
+        """
+        tally = self.tally
+        published = ~np.isnan(tally.published)
+        settled = ~np.isnan(tally.acked) | ~np.isnan(tally.dead_lettered)
+        return {
+            "unpublished": int(np.count_nonzero(~published)),
+            "unsettled": int(np.count_nonzero(published & ~settled)),
+            "running": int(np.count_nonzero(tally.still_running)),
+        }
+
+    @cached_property
+    def jobs(self) -> pd.DataFrame:
+        """One row per job: when it was published, delivered, had its effect, was settled.
+
+        Columns: published, first_delivery, first_start, first_effect, settled (seconds);
+        deliveries, executions, effects, duplicate_effects (counts); outcome ("acked",
+        "dead-lettered", "unfinished" or, where the horizon came first, "unpublished").
+        """
+        import pandas as pd
+
+        tally = self.tally
+        outcome = np.select(
+            [~np.isnan(tally.acked), ~np.isnan(tally.dead_lettered), np.isnan(tally.published)],
+            ["acked", "dead-lettered", "unpublished"],
+            "unfinished",
+        )
+        return pd.DataFrame(
+            {
+                "published": tally.published,
+                "first_delivery": tally.received,
+                "first_start": tally.started,
+                "first_effect": tally.first_effect,
+                "settled": np.fmin(tally.acked, tally.dead_lettered),
+                "deliveries": tally.deliveries,
+                "executions": tally.executions,
+                "effects": tally.effects,
+                "duplicate_effects": tally.extra_effects,
+                "outcome": outcome,
+            },
+            index=pd.RangeIndex(tally.job_count, name="job"),
+        )
+
+    @cached_property
+    def deliveries(self) -> pd.DataFrame:
+        """One row per delivery, in the order in which they were handed over.
+
+        Columns: job, attempt (of the job, from 1), worker (from 1); received, lease_ends (as it was
+        last extended), started, ended (seconds); outcome ("finished", "failed", "crashed",
+        "running", or "unstarted"); ack ("accepted", "ignored", "refused", "lost", or None); acked
+        (seconds, when the worker sent it); expired (seconds, when the broker took it back).
+        """
+        import pandas as pd
+
+        tally, rows = self.tally, self.tally.rows
+        received = rows.where(Event.RECEIVED)
+        count = len(received)
+        lease_ends = np.array(rows.values(received), dtype=float)
+        extended = rows.where(Event.EXTENDED)
+        lease_ends[rows.delivery[extended]] = np.array(rows.values(extended), dtype=float)
+        outcome = np.where(np.isnan(tally.delivery_started), "unstarted", "running").astype(object)
+        for event, word in ENDS.items():
+            outcome[rows.delivery[rows.where(event)]] = word
+        ack = np.full(count, None, dtype=object)
+        acked = np.full(count, np.nan)
+        for event, word in ACKS.items():
+            positions = rows.where(event)
+            ack[rows.delivery[positions]] = word
+            acked[rows.delivery[positions]] = rows.time[positions]
+        expired = np.full(count, np.nan)
+        expiries = rows.where(Event.EXPIRED)
+        expired[rows.delivery[expiries]] = rows.time[expiries]
+        table = pd.DataFrame(
+            {
+                "job": tally.delivery_job,
+                "worker": rows.worker[received],
+                "received": tally.delivery_received,
+                "lease_ends": lease_ends,
+                "started": tally.delivery_started,
+                "ended": tally.delivery_ended,
+                "outcome": pd.array(outcome, dtype="str"),
+                "ack": ack,
+                "acked": acked,
+                "expired": expired,
+            },
+            index=pd.RangeIndex(count, name="delivery"),
+        )
+        table.insert(1, "attempt", table.groupby("job").cumcount() + 1)
+        return table
+
+    @cached_property
+    def effects(self) -> pd.DataFrame:
+        """One row per effect: time (seconds), job, delivery, worker, effect, and its `repeat`.
+
+        `repeat` counts the effects of this kind on this job from 0: all above 0 are duplicates.
+        """
+        import pandas as pd
+
+        rows = self.tally.rows
+        effects = rows.where(Event.EFFECT)
+        table = pd.DataFrame(
+            {
+                "time": rows.time[effects],
+                "job": rows.job[effects],
+                "delivery": rows.delivery[effects],
+                "worker": rows.worker[effects],
+                "effect": pd.array(rows.values(effects), dtype="str"),
+            }
+        )
+        table["repeat"] = table.groupby(["job", "effect"]).cumcount()
+        return table
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """Everything that happened, in order: time, event, job, delivery, worker, value.
+
+        -1 stands for none: a worker's crash is about no single job.
+        """
+        import pandas as pd
+
+        rows = self.tally.rows
+        words = {int(event): event.name.lower().replace("_", " ") for event in Event}
+        return pd.DataFrame(
+            {
+                "time": rows.time,
+                "event": pd.array([words[event] for event in rows.event.tolist()], dtype="str"),
+                "job": rows.job,
+                "delivery": rows.delivery,
+                "worker": rows.worker,
+                "value": np.array(rows.value, dtype=object),
+            }
+        )
+
+    @cached_property
+    def timeseries(self) -> pd.DataFrame:
+        """How many messages were in each state, and more, after each instant something happened.
+
+        Index: time in seconds. Columns: delayed, visible (the queue's depth), in_flight, acked,
+        dead_lettered (messages); busy (slots); oldest_age (seconds since the oldest unsettled job
+        was published, 0 where there is none). A value holds until the next row.
+        """
+        import pandas as pd
+
+        rows = self.tally.rows
+        counts = np.cumsum(self._changes(), axis=0)
+        last_of_instant = np.append(np.diff(rows.time) > 0, True) if len(rows.time) else []
+        times = rows.time[last_of_instant]
+        table = pd.DataFrame(
+            counts[last_of_instant], columns=list(LEVELS), index=pd.Index(times, name="time")
+        )
+        table["oldest_age"] = self._oldest_age(times)
+        return table
+
+    def _changes(self) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+        """By how much each row of the ledger changes each of `LEVELS`."""
+        rows = self.tally.rows
+        steps = {
+            Event.PUBLISHED: {"visible": 1},
+            Event.RECEIVED: {"visible": -1, "in_flight": 1},
+            Event.EXPIRED: {"in_flight": -1, "delayed": 1},
+            Event.NACKED: {"in_flight": -1, "delayed": 1},
+            Event.VISIBLE: {"delayed": -1, "visible": 1},
+            Event.ACKED: {"acked": 1},
+            Event.DEAD_LETTERED: {"dead_lettered": 1},
+            Event.STARTED: {"busy": 1},
+            **{event: {"busy": -1} for event in ENDS},
+        }
+        changes = np.zeros((len(rows.time), len(LEVELS)), dtype=np.int64)
+        for event, step in steps.items():
+            positions = rows.where(event)
+            for level, change in step.items():
+                changes[positions, LEVELS.index(level)] += change
+        for event in (Event.ACKED, Event.DEAD_LETTERED):
+            positions = rows.where(event)
+            left = [LEVELS.index(str(state).replace(" ", "_")) for state in rows.values(positions)]
+            changes[positions, left] -= 1
+        return changes
+
+    def _oldest_age(self, times: np.ndarray[tuple[int], np.dtype[np.float64]]) -> object:
+        tally = self.tally
+        published = tally.published[~np.isnan(tally.published)]
+        settled = np.fmin(tally.acked, tally.dead_lettered)[: len(published)]
+        all_settled_by = np.maximum.accumulate(np.nan_to_num(settled, nan=np.inf))
+        oldest = np.searchsorted(all_settled_by, times, side="right")
+        waiting = oldest < np.searchsorted(published, times, side="right")
+        age = np.zeros(len(times))
+        age[waiting] = times[waiting] - published[oldest[waiting]]
+        return age

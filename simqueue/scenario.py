@@ -1,0 +1,224 @@
+"""What to simulate: a frozen description, checked when it is made, and cheap to vary.
+
+Times and durations are in seconds. Everything random follows from the seed given to
+`simqueue.simulate`, so a scenario and a seed name one run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from simqueue import checks
+from simqueue.arrivals import Arrivals
+from simqueue.context import Handler
+from simqueue.distributions import Distribution
+
+if TYPE_CHECKING:
+    from simqueue.model.lease_queue import LeaseSettings
+    from simqueue.trace import JobLog
+
+
+class Broker(Protocol):
+    """A broker under its own parameter names, which knows how the model's queue must behave."""
+
+    def settings(self) -> LeaseSettings:
+        """Return this broker as settings of the queue."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crash:
+    """Worker processes die, with everything in them: no `except`, no `finally`, no ack.
+
+    Parameters
+    ----------
+    mean_time_between
+        Mean seconds of work between two crashes of a busy slot, exponentially distributed; None: no
+        such crashes. A process with several busy slots dies as much more often.
+    restart_after
+        Seconds until the process is back.
+    at
+        Crashes at given times: pairs (worker, seconds), workers counted from 1.
+    """
+
+    mean_time_between: float | None = None
+    restart_after: float = 0.0
+    at: Sequence[tuple[int, float]] = ()
+
+    def __post_init__(self) -> None:
+        if self.mean_time_between is not None:
+            checks.positive("crash.mean_time_between", self.mean_time_between, "seconds")
+        checks.non_negative("crash.restart_after", self.restart_after, "seconds")
+        try:
+            pairs = tuple((worker, time) for worker, time in self.at)
+        except (TypeError, ValueError):
+            raise checks.fail("crash.at", self.at, "pairs of (worker, seconds)") from None
+        for worker, time in pairs:
+            checks.whole("crash.at: the worker", worker, 1)
+            checks.non_negative("crash.at: the time", time, "seconds")
+        object.__setattr__(self, "at", pairs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """The processes that run handlers.
+
+    Parameters
+    ----------
+    count
+        How many processes.
+    concurrency
+        Slots of each: how many handlers it runs at once.
+    prefetch
+        The most deliveries a process holds at once, running or waiting in its buffer, where their
+        leases run out too; `math.inf` for no limit. None: nothing waits, each free slot asks for
+        one message.
+    crash
+        How processes die; None: they don't.
+    """
+
+    count: int = 1
+    concurrency: int = 1
+    prefetch: float | None = None
+    crash: Crash | None = None
+
+    def __post_init__(self) -> None:
+        checks.whole("workers.count", self.count, 1)
+        checks.whole("workers.concurrency", self.concurrency, 1)
+        if self.prefetch is not None and self.prefetch != math.inf:
+            checks.whole("workers.prefetch", self.prefetch, 1)
+        if self.crash is not None:
+            if not isinstance(self.crash, Crash):
+                raise checks.fail("workers.crash", self.crash, "a Crash or None")
+            for worker, _time in self.crash.at:
+                checks.whole("crash.at: the worker", worker, 1, self.count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """What is lost between workers and broker.
+
+    Parameters
+    ----------
+    ack_lost
+        Probability that an ack never arrives, 0 to 1. The worker believes that it did.
+    """
+
+    ack_lost: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.probability("network.ack_lost", self.ack_lost)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One queue with its producer and workers, ready to be simulated.
+
+    Parameters
+    ----------
+    arrivals
+        When jobs are published.
+    jobs
+        How many. May be left out where the arrivals fix their number.
+    work
+        How long a job keeps a worker busy, in seconds.
+    work_per
+        "job": a slow job is slow on every attempt; "attempt": drawn anew for each delivery.
+    workers, broker, network
+        Who runs the jobs, who holds the messages, what gets lost between them.
+    handler
+        The code of the worker: an ``async def handler(job, ctx)``.
+    horizon
+        Stop the run at this many seconds and report what was cut. None: run until every job is
+        settled and no worker is busy.
+    warmup
+        Leave jobs that arrive before this many seconds out of the figures.
+
+    Raises
+    ------
+    ValueError
+        With the parameter's name, its value and what is allowed.
+    """
+
+    arrivals: Arrivals
+    work: Distribution
+    broker: Broker
+    handler: Handler
+    jobs: int | None = None
+    work_per: str = "job"
+    workers: Workers = field(default_factory=Workers)
+    network: Network = field(default_factory=Network)
+    horizon: float | None = None
+    warmup: float = 0.0
+
+    def __post_init__(self) -> None:
+        parts: dict[str, tuple[type, str]] = {
+            "arrivals": (Arrivals, "arrivals such as Poisson(rate=2)"),
+            "work": (Distribution, "a distribution such as Exponential(mean=10)"),
+            "workers": (Workers, "Workers(...)"),
+            "network": (Network, "Network(...)"),
+        }
+        for name, (kind, allowed) in parts.items():
+            if not isinstance(getattr(self, name), kind):
+                raise checks.fail(name, getattr(self, name), allowed)
+        if not callable(getattr(self.broker, "settings", None)):
+            raise checks.fail("broker", self.broker, "a broker such as brokers.sqs()")
+        if not callable(self.handler):
+            raise checks.fail("handler", self.handler, "an async function of (job, ctx)")
+        checks.one_of("work_per", self.work_per, ("job", "attempt"))
+        fixed = self.arrivals.count
+        if self.jobs is None:
+            if fixed is None:
+                raise checks.fail("jobs", None, "a whole number of 1 or more with these arrivals")
+            object.__setattr__(self, "jobs", fixed)
+        checks.whole("jobs", self.jobs, 1, fixed)
+        if self.horizon is not None:
+            checks.positive("horizon", self.horizon, "seconds")
+        checks.non_negative("warmup", self.warmup, "seconds")
+
+    def replace(self, changes: Mapping[str, Any]) -> Self:
+        """Return a copy with `changes` made: dotted names to new values.
+
+        ``scenario.replace({"broker.lease": 5, "workers.count": 3})``. All changes are made before
+        anything is checked again. Raises ValueError for a name that the scenario does not have.
+        """
+        return _replace(self, changes, "")
+
+    @classmethod
+    def from_log(cls, log: JobLog, **parts: Any) -> Self:
+        """Return the scenario that replays `log`: its arrival times and its durations, in order.
+
+        `parts` are the other parameters of a scenario, such as `workers`, `broker`, `handler`.
+        """
+        from simqueue.arrivals import Times
+        from simqueue.distributions import Recorded
+
+        return cls(arrivals=Times(log.arrivals), work=Recorded(log.durations), **parts)
+
+
+def _replace(part: Any, changes: Mapping[str, Any], path: str) -> Any:
+    names = [f.name for f in dataclasses.fields(part) if f.init]
+    new: dict[str, Any] = {}
+    deeper: dict[str, dict[str, Any]] = {}
+    for dotted, value in changes.items():
+        name, _, rest = dotted.partition(".")
+        if name not in names:
+            raise checks.fail("the parameter to replace", path + dotted, _known(path, names))
+        if rest:
+            deeper.setdefault(name, {})[rest] = value
+        else:
+            new[name] = value
+    for name, changes_there in deeper.items():
+        child = new.get(name, getattr(part, name))
+        if not dataclasses.is_dataclass(child) or isinstance(child, type):
+            dotted = f"{path}{name}.{next(iter(changes_there))}"
+            raise checks.fail("the parameter to replace", dotted, f"one that {path}{name} has")
+        new[name] = _replace(child, changes_there, f"{path}{name}.")
+    return dataclasses.replace(part, **new)
+
+
+def _known(path: str, names: Sequence[str]) -> str:
+    return "one of " + ", ".join(path + name for name in names)

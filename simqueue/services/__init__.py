@@ -1,0 +1,1 @@
+"""What handlers talk to through `ctx`: each a service that outlives the workers."""

@@ -1,0 +1,135 @@
+"""A run's ledger, added up per job and per delivery: plain arrays, from which figures are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simqueue.model.ledger import Event, Ledger
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ENDS = {Event.FINISHED: "finished", Event.FAILED: "failed", Event.CRASHED: "crashed"}
+ACKS = {
+    Event.ACKED: "accepted",
+    Event.ACK_IGNORED: "ignored",
+    Event.ACK_REFUSED: "refused",
+    Event.ACK_LOST: "lost",
+}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Columns of the ledger, all of the same length, in the order in which things happened."""
+
+    time: Floats
+    event: Ints
+    job: Ints
+    delivery: Ints
+    worker: Ints
+    value: list[object]
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> Rows:
+        """Return the columns of `ledger`."""
+        time = ledger.column(0, np.float64)
+        event, job, delivery, worker = (ledger.column(n, np.int64) for n in range(1, 5))
+        return cls(time, event, job, delivery, worker, ledger.rows[5::6])
+
+    def where(self, event: Event) -> Ints:
+        """Return the positions of the rows that say `event`."""
+        return np.flatnonzero(self.event == event)
+
+    def values(self, positions: Ints) -> list[object]:
+        """Return the values of the rows at `positions`."""
+        return [self.value[position] for position in positions.tolist()]
+
+
+class Tally:
+    """Per job (index: its id) and per delivery (index: its number): when, and how often.
+
+    Times are in seconds; NaN stands for never.
+    """
+
+    def __init__(self, ledger: Ledger, jobs: int) -> None:
+        self.rows = rows = Rows.of(ledger)
+        self.job_count = jobs
+        self.end = float(rows.time[-1]) if len(rows.time) else 0.0
+        self.published = self._first_per_job(Event.PUBLISHED)
+        self.received = self._first_per_job(Event.RECEIVED)
+        self.started = self._first_per_job(Event.STARTED)
+        self.first_effect = self._first_per_job(Event.EFFECT)
+        self.acked = self._first_per_job(Event.ACKED)
+        self.dead_lettered = self._first_per_job(Event.DEAD_LETTERED)
+        self.deliveries = self._count_per_job(Event.RECEIVED)
+        self.executions = self._count_per_job(Event.STARTED)
+        self.effects = self._count_per_job(Event.EFFECT)
+        self.extra_effects = self._extra_effects()
+        effects = rows.where(Event.EFFECT)[::-1]
+        self.first_effect_delivery = np.full(jobs, -1, dtype=np.int64)
+        self.first_effect_delivery[rows.job[effects]] = rows.delivery[effects]
+
+        received = rows.where(Event.RECEIVED)
+        self.delivery_job = rows.job[received]
+        self.delivery_received = rows.time[received]
+        self.delivery_started = self._first_per_delivery(Event.STARTED)
+        self.delivery_ended = self._first_per_delivery(*ENDS)
+        self.delivery_crashed = self._first_per_delivery(Event.CRASHED)
+
+    @property
+    def still_running(self) -> NDArray[np.bool_]:
+        """Which deliveries were started and had not ended when the run did."""
+        return ~np.isnan(self.delivery_started) & np.isnan(self.delivery_ended)
+
+    @property
+    def busy(self) -> Floats:
+        """Seconds that each delivery kept a slot busy; 0 where it was never started."""
+        ended = np.where(self.still_running, self.end, self.delivery_ended)
+        return np.nan_to_num(ended - self.delivery_started)
+
+    def count(self, event: Event, jobs: NDArray[np.bool_]) -> int:
+        """Return how many rows say `event` about the jobs that the mask `jobs` picks."""
+        return int(np.count_nonzero(jobs[self.rows.job[self.rows.where(event)]]))
+
+    @property
+    def recovery(self) -> Floats:
+        """Seconds from each crash of a delivery to the next delivery of its job, where one came."""
+        crashed = np.flatnonzero(~np.isnan(self.delivery_crashed))
+        jobs = self.delivery_job
+        order = np.lexsort((np.arange(len(jobs)), jobs))
+        place = np.empty(len(jobs), dtype=np.int64)
+        place[order] = np.arange(len(jobs))
+        following = place[crashed] + 1
+        inside = following < len(jobs)
+        crashed, following = crashed[inside], order[following[inside]]
+        same = jobs[crashed] == jobs[following]
+        waits: Floats = self.delivery_received[following] - self.delivery_crashed[crashed]
+        return waits[same]
+
+    def _first_per_job(self, event: Event) -> Floats:
+        return self._first(self.rows.job, self.job_count, event)
+
+    def _first_per_delivery(self, *events: Event) -> Floats:
+        return self._first(self.rows.delivery, len(self.delivery_job), *events)
+
+    def _first(self, index: Ints, size: int, *events: Event) -> Floats:
+        times = np.full(size, np.nan)
+        positions = np.flatnonzero(np.isin(self.rows.event, [int(event) for event in events]))[::-1]
+        times[index[positions]] = self.rows.time[positions]
+        return times
+
+    def _count_per_job(self, event: Event) -> Ints:
+        return np.bincount(self.rows.job[self.rows.where(event)], minlength=self.job_count)
+
+    def _extra_effects(self) -> Ints:
+        """Effects of each job beyond the first of their kind."""
+        positions = self.rows.where(Event.EFFECT)
+        extra = np.zeros(self.job_count, dtype=np.int64)
+        kinds = np.array(self.rows.values(positions), dtype=object)
+        for kind in dict.fromkeys(kinds.tolist()):
+            of_kind = self.rows.job[positions[kinds == kind]]
+            extra += np.maximum(np.bincount(of_kind, minlength=self.job_count) - 1, 0)
+        return extra
