@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from simqueue import brokers, handlers, theory
 from simqueue.arrivals import AllAtOnce, EvenlySpaced, Poisson, Times
-from simqueue.context import Claim, Context, Job, LeaseLost, Retry
+from simqueue.context import Claim, Context, HandlerError, Job, LeaseLost, Retry
 from simqueue.distributions import (
     Distribution,
     Empirical,
@@ -24,7 +24,6 @@ from simqueue.distributions import (
     Recorded,
     Uniform,
 )
-from simqueue.model.execution import HandlerError
 from simqueue.model.lease_queue import NeverSettles
 from simqueue.result import Result
 from simqueue.scenario import Crash, Network, Scenario, Workers

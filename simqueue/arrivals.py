@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simqueue.checks import non_negative, non_negative_numbers, positive
+from simqueue.grid import all_on_grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ class Poisson(Arrivals):
 
     def times(self, uniforms: Floats) -> Floats:
         """The arrival time of each job, in seconds: the running sum of exponential gaps."""
-        return np.cumsum(-np.log1p(-uniforms) / self.rate)
+        return np.cumsum(all_on_grid(-np.log1p(-uniforms) / self.rate))
 
 
 @dataclass(frozen=True, repr=False)

@@ -58,6 +58,13 @@ class LeaseLost(Exception):  # noqa: N818 - as above
     """Raised by `Context.extend`: the lease had run out, the message may be with another worker."""
 
 
+class HandlerError(RuntimeError):
+    """A handler did what no handler may do, such as awaiting something that is not of `ctx`.
+
+    It ends the whole run: it is a mistake in the code, not a failed attempt.
+    """
+
+
 class Payments(Protocol):
     """A payment provider."""
 

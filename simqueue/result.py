@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simqueue.figures import figures
-from simqueue.model.ledger import Event, Ledger
+from simqueue.model.ledger import EVENT_NAMES, Event, Ledger
+from simqueue.model.message import State
 from simqueue.scenario import Scenario
-from simqueue.tally import ACKS, ENDS, Tally
+from simqueue.tally import ACKS, ENDS, Floats, Ints, Tally
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVELS = ("delayed", "visible", "in_flight", "acked", "dead_lettered", "busy")
+LEVELS = (*(state.name.lower() for state in State), "busy")
 """What `Result.timeseries` counts: the five states of a message, and the busy slots."""
 
 
@@ -120,9 +121,9 @@ class Result:
         tally, rows = self.tally, self.tally.rows
         received = rows.where(Event.RECEIVED)
         count = len(received)
-        lease_ends = np.array(rows.values(received), dtype=float)
+        lease_ends = rows.value[received]
         extended = rows.where(Event.EXTENDED)
-        lease_ends[rows.delivery[extended]] = np.array(rows.values(extended), dtype=float)
+        lease_ends[rows.delivery[extended]] = rows.value[extended]
         outcome = np.where(np.isnan(tally.delivery_started), "unstarted", "running").astype(object)
         for event, word in ENDS.items():
             outcome[rows.delivery[rows.where(event)]] = word
@@ -169,7 +170,7 @@ class Result:
                 "job": rows.job[effects],
                 "delivery": rows.delivery[effects],
                 "worker": rows.worker[effects],
-                "effect": pd.array(rows.values(effects), dtype="str"),
+                "effect": pd.array(rows.said(effects), dtype="str"),
             }
         )
         table["repeat"] = table.groupby(["job", "effect"]).cumcount()
@@ -177,22 +178,32 @@ class Result:
 
     @cached_property
     def events(self) -> pd.DataFrame:
-        """Everything that happened, in order: time, event, job, delivery, worker, value.
+        """Everything that happened, in order: time, event, job, delivery, worker, until, detail.
 
-        -1 stands for none: a worker's crash is about no single job.
+        -1 stands for none: a worker's crash is about no single job. `until`: when the lease ends
+        that was given or extended, or when a nacked message is visible again (seconds). `detail`,
+        in words: which effect, which exception, in what state a message was settled.
         """
         import pandas as pd
 
         rows = self.tally.rows
-        words = {int(event): event.name.lower().replace("_", " ") for event in Event}
+        detail = np.full(len(rows.time), "", dtype=object)
+        for event in (Event.EFFECT, Event.FAILED):
+            positions = rows.where(event)
+            detail[positions] = rows.said(positions)
+        for event in (Event.ACKED, Event.DEAD_LETTERED):
+            positions = rows.where(event)
+            detail[positions] = [f"was {LEVELS[place]}" for place in self._states(positions)]
+        timed = np.isin(rows.event, (Event.RECEIVED, Event.EXTENDED, Event.NACKED))
         return pd.DataFrame(
             {
                 "time": rows.time,
-                "event": pd.array([words[event] for event in rows.event.tolist()], dtype="str"),
+                "event": pd.array([EVENT_NAMES[e] for e in rows.event.tolist()], dtype="str"),
                 "job": rows.job,
                 "delivery": rows.delivery,
                 "worker": rows.worker,
-                "value": np.array(rows.value, dtype=object),
+                "until": np.where(timed, rows.value, np.nan),
+                "detail": pd.array(detail, dtype="str"),
             }
         )
 
@@ -208,7 +219,7 @@ class Result:
 
         rows = self.tally.rows
         counts = np.cumsum(self._changes(), axis=0)
-        last_of_instant = np.append(np.diff(rows.time) > 0, True) if len(rows.time) else []
+        last_of_instant = np.append(np.diff(rows.time) > 0, [True])[: len(rows.time)]
         times = rows.time[last_of_instant]
         table = pd.DataFrame(
             counts[last_of_instant], columns=list(LEVELS), index=pd.Index(times, name="time")
@@ -216,7 +227,7 @@ class Result:
         table["oldest_age"] = self._oldest_age(times)
         return table
 
-    def _changes(self) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    def _changes(self) -> Ints:
         """By how much each row of the ledger changes each of `LEVELS`."""
         rows = self.tally.rows
         steps = {
@@ -237,11 +248,15 @@ class Result:
                 changes[positions, LEVELS.index(level)] += change
         for event in (Event.ACKED, Event.DEAD_LETTERED):
             positions = rows.where(event)
-            left = [LEVELS.index(str(state).replace(" ", "_")) for state in rows.values(positions)]
-            changes[positions, left] -= 1
+            changes[positions, self._states(positions)] -= 1
         return changes
 
-    def _oldest_age(self, times: np.ndarray[tuple[int], np.dtype[np.float64]]) -> object:
+    def _states(self, positions: Ints) -> list[int]:
+        """The states, as places in `LEVELS`, that the settled messages of these rows were in."""
+        states: list[int] = self.tally.rows.value[positions].astype(int).tolist()
+        return states
+
+    def _oldest_age(self, times: Floats) -> Floats:
         tally = self.tally
         published = tally.published[~np.isnan(tally.published)]
         settled = np.fmin(tally.acked, tally.dead_lettered)[: len(published)]

@@ -7,15 +7,16 @@ Times and durations are in seconds. Everything random follows from the seed give
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from simqueue import checks
-from simqueue.arrivals import Arrivals
+from simqueue.arrivals import Arrivals, Times
 from simqueue.context import Handler
-from simqueue.distributions import Distribution
+from simqueue.distributions import Distribution, Recorded
 
 if TYPE_CHECKING:
     from simqueue.model.lease_queue import LeaseSettings
@@ -166,7 +167,7 @@ class Scenario:
                 raise checks.fail(name, getattr(self, name), allowed)
         if not callable(getattr(self.broker, "settings", None)):
             raise checks.fail("broker", self.broker, "a broker such as brokers.sqs()")
-        if not callable(self.handler):
+        if not _is_handler(self.handler):
             raise checks.fail("handler", self.handler, "an async function of (job, ctx)")
         checks.one_of("work_per", self.work_per, ("job", "attempt"))
         fixed = self.arrivals.count
@@ -175,6 +176,8 @@ class Scenario:
                 raise checks.fail("jobs", None, "a whole number of 1 or more with these arrivals")
             object.__setattr__(self, "jobs", fixed)
         checks.whole("jobs", self.jobs, 1, fixed)
+        if isinstance(self.work, Recorded) and len(self.work.values) < (self.jobs or 0):
+            raise checks.fail("work", self.work, f"a recording of at least {self.jobs} durations")
         if self.horizon is not None:
             checks.positive("horizon", self.horizon, "seconds")
         checks.non_negative("warmup", self.warmup, "seconds")
@@ -185,7 +188,8 @@ class Scenario:
         ``scenario.replace({"broker.lease": 5, "workers.count": 3})``. All changes are made before
         anything is checked again. Raises ValueError for a name that the scenario does not have.
         """
-        return _replace(self, changes, "")
+        changed: Self = _replace(self, changes, "")
+        return changed
 
     @classmethod
     def from_log(cls, log: JobLog, **parts: Any) -> Self:
@@ -193,10 +197,18 @@ class Scenario:
 
         `parts` are the other parameters of a scenario, such as `workers`, `broker`, `handler`.
         """
-        from simqueue.arrivals import Times
-        from simqueue.distributions import Recorded
-
         return cls(arrivals=Times(log.arrivals), work=Recorded(log.durations), **parts)
+
+
+def _is_handler(handler: Any) -> bool:
+    call = getattr(handler, "__call__", None)  # noqa: B004 - it is inspected, not just tested for
+    if not (inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(call)):
+        return False
+    try:
+        inspect.signature(handler).bind("job", "ctx")
+    except TypeError:
+        return False
+    return True
 
 
 def _replace(part: Any, changes: Mapping[str, Any], path: str) -> Any:

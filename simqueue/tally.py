@@ -30,22 +30,23 @@ class Rows:
     job: Ints
     delivery: Ints
     worker: Ints
-    value: list[object]
+    value: Floats
+    words: list[str]
 
     @classmethod
     def of(cls, ledger: Ledger) -> Rows:
         """Return the columns of `ledger`."""
-        time = ledger.column(0, np.float64)
-        event, job, delivery, worker = (ledger.column(n, np.int64) for n in range(1, 5))
-        return cls(time, event, job, delivery, worker, ledger.rows[5::6])
+        columns = np.ascontiguousarray(ledger.table().T)
+        event, job, delivery, worker = columns[1:5].astype(np.int64)
+        return cls(columns[0], event, job, delivery, worker, columns[5], ledger.words)
 
-    def where(self, event: Event) -> Ints:
+    def where(self, event: int) -> Ints:
         """Return the positions of the rows that say `event`."""
         return np.flatnonzero(self.event == event)
 
-    def values(self, positions: Ints) -> list[object]:
-        """Return the values of the rows at `positions`."""
-        return [self.value[position] for position in positions.tolist()]
+    def said(self, positions: Ints) -> list[str]:
+        """Return the words that are the values of the rows at `positions`."""
+        return [self.words[place] for place in self.value[positions].astype(int).tolist()]
 
 
 class Tally:
@@ -88,15 +89,19 @@ class Tally:
     def busy(self) -> Floats:
         """Seconds that each delivery kept a slot busy; 0 where it was never started."""
         ended = np.where(self.still_running, self.end, self.delivery_ended)
-        return np.nan_to_num(ended - self.delivery_started)
+        seconds: Floats = np.nan_to_num(ended - self.delivery_started)
+        return seconds
 
-    def count(self, event: Event, jobs: NDArray[np.bool_]) -> int:
+    def count(self, event: int, jobs: NDArray[np.bool_]) -> int:
         """Return how many rows say `event` about the jobs that the mask `jobs` picks."""
         return int(np.count_nonzero(jobs[self.rows.job[self.rows.where(event)]]))
 
     @property
     def recovery(self) -> Floats:
-        """Seconds from each crash of a delivery to the next delivery of its job, where one came."""
+        """Seconds from each crash of a delivery to the next delivery of its job, where one came.
+
+        0 where the lease had run out before the crash and the next delivery was under way already.
+        """
         crashed = np.flatnonzero(~np.isnan(self.delivery_crashed))
         jobs = self.delivery_job
         order = np.lexsort((np.arange(len(jobs)), jobs))
@@ -106,30 +111,31 @@ class Tally:
         inside = following < len(jobs)
         crashed, following = crashed[inside], order[following[inside]]
         same = jobs[crashed] == jobs[following]
-        waits: Floats = self.delivery_received[following] - self.delivery_crashed[crashed]
-        return waits[same]
+        waits = self.delivery_received[following] - self.delivery_crashed[crashed]
+        overlapping: Floats = np.maximum(waits[same], 0.0)
+        return overlapping
 
-    def _first_per_job(self, event: Event) -> Floats:
+    def _first_per_job(self, event: int) -> Floats:
         return self._first(self.rows.job, self.job_count, event)
 
-    def _first_per_delivery(self, *events: Event) -> Floats:
+    def _first_per_delivery(self, *events: int) -> Floats:
         return self._first(self.rows.delivery, len(self.delivery_job), *events)
 
-    def _first(self, index: Ints, size: int, *events: Event) -> Floats:
+    def _first(self, index: Ints, size: int, *events: int) -> Floats:
         times = np.full(size, np.nan)
-        positions = np.flatnonzero(np.isin(self.rows.event, [int(event) for event in events]))[::-1]
+        positions = np.flatnonzero(np.isin(self.rows.event, events))[::-1]
         times[index[positions]] = self.rows.time[positions]
         return times
 
-    def _count_per_job(self, event: Event) -> Ints:
+    def _count_per_job(self, event: int) -> Ints:
         return np.bincount(self.rows.job[self.rows.where(event)], minlength=self.job_count)
 
     def _extra_effects(self) -> Ints:
         """Effects of each job beyond the first of their kind."""
-        positions = self.rows.where(Event.EFFECT)
+        effects = self.rows.where(Event.EFFECT)
+        kinds = self.rows.value[effects]
         extra = np.zeros(self.job_count, dtype=np.int64)
-        kinds = np.array(self.rows.values(positions), dtype=object)
-        for kind in dict.fromkeys(kinds.tolist()):
-            of_kind = self.rows.job[positions[kinds == kind]]
+        for kind in np.unique(kinds):
+            of_kind = self.rows.job[effects[kinds == kind]]
             extra += np.maximum(np.bincount(of_kind, minlength=self.job_count) - 1, 0)
         return extra

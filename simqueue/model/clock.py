@@ -13,7 +13,9 @@ from heapq import heappush
 from typing import Any, Final
 
 import simpy
-from simpy.events import NORMAL, Event, EventPriority, Timeout
+from simpy.events import NORMAL, Event, EventPriority
+
+from simqueue.grid import PER_SECOND
 
 EXPIRY: Final = EventPriority(NORMAL + 1)
 RECEIVE: Final = EventPriority(NORMAL + 2)
@@ -22,35 +24,37 @@ Action = Callable[[Any], None]
 
 
 class Clock(simpy.Environment):
-    """SimPy's environment, which can also schedule for an absolute time.
+    """SimPy's environment, which can also schedule for a time, rather than by a delay.
 
-    SimPy schedules by delay, and ``now + (time - now)`` may miss `time` by a rounding error, enough
-    to turn a tie the wrong way.
+    SimPy's ``now + delay`` may miss the time that was meant by a rounding error, enough to turn a
+    tie the wrong way; see `simqueue.grid`.
     """
 
-    def at(self, time: float, action: Action, priority: EventPriority = NORMAL) -> None:
-        """Call `action` (with the event, which it may ignore) at `time`, in seconds, from now on."""
-        event = Event(self)
-        event._ok = True
-        event._value = None
-        event.callbacks.append(action)
-        heappush(self._queue, (time, priority, next(self._eid), event))
+    def after(self, seconds: float) -> float:
+        """Return the time that is `seconds` from now, on the grid."""
+        return round((self._now + seconds) * PER_SECOND) / PER_SECOND
 
-    def until(self, time: float) -> Event:
-        """Return an event that happens at `time`, in seconds: for processes to yield."""
-        event = Event(self)
-        event._ok = True
-        event._value = None
-        heappush(self._queue, (time, NORMAL, next(self._eid), event))
-        return event
+    def at(self, time: float, action: Action, priority: EventPriority = NORMAL) -> None:
+        """Call `action` with the event, which it may ignore, at `time`, in seconds."""
+        event = Moment(self, time, priority)
+        event.callbacks.append(action)
 
     def is_quiet(self) -> bool:
         """Whether nothing else is scheduled for this instant."""
         return not self._queue or self._queue[0][0] > self._now
 
 
-class Wait(Timeout):
-    """A SimPy timeout that a coroutine can await."""
+class Moment(Event):
+    """An event that happens at a given time. Processes can yield it, coroutines await it."""
+
+    callbacks: list[Action]
+
+    def __init__(self, clock: Clock, time: float, priority: EventPriority = NORMAL) -> None:
+        self.env = clock
+        self.callbacks = []
+        self._value = None
+        self._ok = True
+        heappush(clock._queue, (time, priority, next(clock._eid), self))
 
     def __await__(self) -> Generator[Event, Any, None]:
         yield self

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from simpy.events import Event
 
+from simqueue.context import HandlerError
+
 if TYPE_CHECKING:
     from simqueue.model.message import Delivery
     from simqueue.model.worker import Worker
 
 _killed: list[Coroutine[Any, Any, Any]] = []
 """Coroutines of crashed processes. What dropped one would close it, and run its `finally`."""
-
-
-class HandlerError(RuntimeError):
-    """A handler did what no handler may do, such as awaiting something that is not of `ctx`."""
 
 
 class Execution:
@@ -48,7 +46,7 @@ class Execution:
             self._worker.ended(self.delivery, None)
         except HandlerError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises, its job has failed
+        except Exception as error:
             self.alive = False
             self._worker.ended(self.delivery, error)
         else:

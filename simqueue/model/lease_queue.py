@@ -67,9 +67,10 @@ class LeaseQueue:
         limit = math.inf if settings.max_receives is None else settings.max_receives
         patience = math.inf if endless else MOST_RECEIVES
         self._max_receives = limit
-        self._limit_on_return = limit if settings.exhaustion == "return" else math.inf
-        self._limit_on_receive = min(limit if settings.exhaustion == "receive" else math.inf, patience)
-        self._lease = math.inf if settings.lease is None else settings.lease
+        on_return = settings.exhaustion == "return"
+        self._limit_on_return = limit if on_return else math.inf
+        self._limit_on_receive = min(math.inf if on_return else limit, patience)
+        self._lease = settings.lease
         self._late_ack = settings.late_ack
         self._retry_delay = settings.retry_delay
         self._clock = clock
@@ -88,7 +89,7 @@ class LeaseQueue:
     def publish(self, message: Message) -> None:
         """Put a new message in. Call `hand_over` once all that arrive at this instant are in."""
         message.state = State.VISIBLE
-        self._record((self._clock._now, Event.PUBLISHED, message.job.id, -1, -1, None))
+        self._record(self._clock._now, Event.PUBLISHED, message.job.id)
         self._visible.append(message)
 
     # What workers do.
@@ -105,12 +106,10 @@ class LeaseQueue:
     def ack(self, delivery: Delivery) -> None:
         """The worker says that the job is done."""
         message = delivery.message
-        state = message.state
         if message.is_held_by(delivery) or (
-            state in UNSETTLED and self._late_ack.accepts(message, delivery)
+            message.state < State.ACKED and self._late_ack.accepts(message, delivery)
         ):
-            message.state = State.ACKED
-            self._note(Event.ACKED, delivery, state.value)
+            self._note(Event.ACKED, delivery, message.settle(State.ACKED))
         elif self._late_ack.told:
             self._note(Event.ACK_REFUSED, delivery)
         else:
@@ -128,7 +127,7 @@ class LeaseQueue:
         """
         message = delivery.message
         if message.is_held_by(delivery):
-            visible_at = self._clock.now + delay
+            visible_at = self._clock.after(delay)
             self._note(Event.NACKED, delivery, visible_at)
             self._take_back(message, visible_at)
 
@@ -136,7 +135,7 @@ class LeaseQueue:
         """Let the lease end `seconds` from now; False where it has run out already."""
         if not delivery.message.is_held_by(delivery):
             return False
-        delivery.lease_ends = self._clock.now + seconds
+        delivery.lease_ends = self._clock.after(seconds)
         self._note(Event.EXTENDED, delivery, delivery.lease_ends)
         self._leases.watch(delivery)
         return True
@@ -170,10 +169,10 @@ class LeaseQueue:
         self._handing_over = False
 
     def _deliver(self, message: Message, worker: Worker) -> Delivery:
-        ledger, now = self._ledger, self._clock._now
+        ledger = self._ledger
         message.receives += 1
         message.state = State.IN_FLIGHT
-        ends = now + self._lease
+        ends = self._clock.after(self._lease) if self._lease else math.inf
         message.latest = delivery = Delivery(
             message, worker, ledger.deliveries, message.receives, ends
         )
@@ -199,7 +198,7 @@ class LeaseQueue:
     def _reveal(self, message: Message) -> None:
         if message.state is State.DELAYED:
             message.state = State.VISIBLE
-            self._record((self._clock.now, Event.VISIBLE, message.job.id, -1, -1, None))
+            self._record(self._clock.now, Event.VISIBLE, message.job.id)
             self._put_back(message)
             self.hand_over()
 
@@ -212,14 +211,9 @@ class LeaseQueue:
         self._dead_letter(message)
 
     def _dead_letter(self, message: Message) -> None:
-        state, message.state = message.state, State.DEAD_LETTERED
-        self._record(
-            (self._clock.now, Event.DEAD_LETTERED, message.job.id, -1, -1, state.value)
-        )
+        before = message.settle(State.DEAD_LETTERED)
+        self._record(self._clock.now, Event.DEAD_LETTERED, message.job.id, value=before)
 
-    def _note(self, event: Event, delivery: Delivery, value: object = None) -> None:
+    def _note(self, event: int, delivery: Delivery, value: float = math.nan) -> None:
         job, worker = delivery.message.job.id, delivery.worker.number
-        self._record((self._clock._now, event, job, delivery.number, worker, value))
-
-
-UNSETTLED = frozenset({State.DELAYED, State.VISIBLE, State.IN_FLIGHT})
+        self._record(self._clock._now, event, job, delivery.number, worker, value)

@@ -27,7 +27,7 @@ class AtOnce:
         self._alarm = math.inf
 
     def watch(self, delivery: Delivery) -> None:
-        """Expire `delivery` at its `lease_ends`, unless it gives up the message or moves the end."""
+        """Expire `delivery` at its `lease_ends`, unless it is acked or extended before."""
         ends = delivery.lease_ends
         heappush(self._leases, (ends, delivery.number, delivery))
         if ends < self._alarm:

@@ -1,53 +1,85 @@
-"""What happened, in order: one flat list that everything else is computed from."""
+"""What happened, in order: one table that everything else is computed from."""
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable
-from typing import Any
+import math
+from struct import Struct
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-WIDTH = 6
+_ROW = Struct("=6d")
 
 
-class Event(enum.IntEnum):
-    """What a row of the ledger says. The comment tells what its `value` holds, if anything."""
+class Event:
+    """What a row of the ledger says. The comment tells what its `value` holds, if anything.
 
-    PUBLISHED = enum.auto()
-    RECEIVED = enum.auto()  # when the lease ends, in seconds; infinity without a lease
-    STARTED = enum.auto()
-    FINISHED = enum.auto()
-    FAILED = enum.auto()  # the exception, in words
-    CRASHED = enum.auto()
-    EFFECT = enum.auto()  # which effect, a word
-    EXTENDED = enum.auto()  # when the lease now ends
-    ACKED = enum.auto()  # where the message was: 1 in flight, 0 visible
-    ACK_LOST = enum.auto()
-    ACK_IGNORED = enum.auto()
-    ACK_REFUSED = enum.auto()
-    NACKED = enum.auto()  # when the message is visible again
-    EXPIRED = enum.auto()
-    VISIBLE = enum.auto()
-    DEAD_LETTERED = enum.auto()  # where the message was: 1 in flight, 0 visible
-    WORKER_CRASHED = enum.auto()
-    WORKER_RESTARTED = enum.auto()
+    Plain numbers, since a row is written several times for each job.
+    """
+
+    PUBLISHED: Final = 1
+    RECEIVED: Final = 2  # when the lease ends, in seconds; infinity without a lease
+    STARTED: Final = 3
+    FINISHED: Final = 4
+    FAILED: Final = 5  # the word for the exception
+    CRASHED: Final = 6
+    EFFECT: Final = 7  # the word for the kind of effect
+    EXTENDED: Final = 8  # when the lease now ends
+    ACKED: Final = 9  # the state that the message was in
+    ACK_LOST: Final = 10
+    ACK_IGNORED: Final = 11
+    ACK_REFUSED: Final = 12
+    NACKED: Final = 13  # when the message is visible again
+    EXPIRED: Final = 14
+    VISIBLE: Final = 15
+    DEAD_LETTERED: Final = 16  # the state that the message was in
+    WORKER_CRASHED: Final = 17
+    WORKER_RESTARTED: Final = 18
+
+
+EVENT_NAMES: Final = {
+    number: name.lower().replace("_", " ")
+    for name, number in vars(Event).items()
+    if isinstance(number, int)
+}
 
 
 class Ledger:
     """The rows of a run: time (seconds), event, job, delivery, worker, value.
 
-    `record` takes one row as a tuple of these six. Deliveries are numbered from 0 in the order in
-    which they were handed over, workers from 1; where a row is about none, it says -1. The rows lie
-    in one flat list: a list of a million tuples would cost twice the memory.
+    Deliveries are numbered from 0 in the order in which they were handed over, workers from 1;
+    where a row is about none, it says -1. A value is a number, or the place of a word in `words`.
+    Rows are packed: as Python objects they would take ten times the memory, and the garbage
+    collector would go through all of them again and again.
     """
 
     def __init__(self) -> None:
-        self.rows: list[Any] = []
-        self.record: Callable[[tuple[float, int, int, int, int, Any]], None] = self.rows.extend
+        self.words: list[str] = []
         self.deliveries = 0
+        self._places: dict[str, int] = {}
+        self._rows = bytearray()
 
-    def column(self, position: int, dtype: Any) -> NDArray[Any]:
-        """Return one column, by its position in the row, as an array."""
-        return np.array(self.rows[position::WIDTH], dtype=dtype)
+    def record(
+        self,
+        time: float,
+        event: int,
+        job: int = -1,
+        delivery: int = -1,
+        worker: int = -1,
+        value: float = math.nan,
+    ) -> None:
+        """Write a row."""
+        self._rows += _ROW.pack(time, event, job, delivery, worker, value)
+
+    def word(self, text: str) -> int:
+        """Return the place of `text` in `words`, to be the value of a row."""
+        place = self._places.get(text)
+        if place is None:
+            place = self._places[text] = len(self.words)
+            self.words.append(text)
+        return place
+
+    def table(self) -> NDArray[np.float64]:
+        """Return a copy of all rows, as an array of shape (rows, 6)."""
+        return np.frombuffer(bytes(self._rows)).reshape(-1, 6)

@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from simqueue.model.worker import Worker
 
 
-class State(enum.Enum):
-    """Where a message stands."""
+class State(enum.IntEnum):
+    """Where a message stands. It is settled from `ACKED` on."""
 
-    DELAYED = "delayed"
-    VISIBLE = "visible"
-    IN_FLIGHT = "in flight"
-    ACKED = "acked"
-    DEAD_LETTERED = "dead-lettered"
+    DELAYED = 0
+    VISIBLE = 1
+    IN_FLIGHT = 2
+    ACKED = 3
+    DEAD_LETTERED = 4
 
 
 class Message:
     """The queue's copy of a job.
 
     `latest` is the newest delivery. It holds the message, and its lease runs, while the message is
-    in flight; afterwards it is only the newest receipt.
+    in flight; afterwards it is only the newest receipt. None once the message is settled.
     """
 
     __slots__ = ("job", "latest", "receives", "state")
@@ -34,6 +34,12 @@ class Message:
         self.receives = 0
         self.latest: Delivery | None = None
         self.state = State.DELAYED
+
+    def settle(self, state: State) -> State:
+        """Acked or dead-lettered: `state` is the last one. Return the one before."""
+        before, self.state = self.state, state
+        self.latest = None
+        return before
 
     def is_held_by(self, delivery: Delivery) -> bool:
         """Whether `delivery` is the one whose lease on this message runs."""

@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from simqueue.context import Job
+from simqueue.model.clock import Moment
 from simqueue.model.message import Message
 from simqueue.model.world import World
 
@@ -19,6 +20,6 @@ def produce(world: World, times: Sequence[float]) -> Generator[Any, Any, None]:
     for number, time in enumerate(times):
         if time > clock.now:
             queue.hand_over()
-            yield clock.until(time)
+            yield Moment(clock, time)
         queue.publish(Message(Job(number)))
     queue.hand_over()

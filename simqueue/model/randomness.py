@@ -3,10 +3,6 @@
 A draw does not depend on what was drawn before it, so a change of the timeout or of the strategy
 changes no arrival and no duration: two curves differ only by what was changed (common random
 numbers).
-
-Durations are rounded to whole multiples of 2⁻²⁰ seconds (about a microsecond). Sums of such numbers
-are exact, and the last bit of a logarithm, which differs between processors, is rounded away: the
-same seed gives the same events everywhere.
 """
 
 from __future__ import annotations
@@ -18,43 +14,67 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from simqueue.grid import all_on_grid
+
 Uniforms = NDArray[np.float64]
 Transform = Callable[[int, Uniforms], NDArray[Any]]
 
 BLOCK = 1024
-GRID = 2.0**20
 
 
-def on_grid(seconds: Uniforms) -> Uniforms:
-    """Round `seconds` to the grid on which sums are exact."""
-    return np.rint(seconds * GRID) / GRID
+class Streams:
+    """All random draws of a run with `jobs` jobs, which follow from `seed`."""
 
+    def __init__(self, seed: int, jobs: int) -> None:
+        self._seed = seed
+        self._jobs = jobs
 
-def uniforms(seed: int, purpose: str, *place: int, size: int = BLOCK) -> Uniforms:
-    """Return `size` uniform draws in [0, 1) of the stream that `seed`, `purpose`, `place` name."""
-    sequence = np.random.SeedSequence(seed, spawn_key=(crc32(purpose.encode()), *place))
-    return np.random.Generator(np.random.PCG64(sequence)).random(size)
+    def per_job(self, purpose: str) -> Uniforms:
+        """Return one uniform draw in [0, 1) for each job."""
+        return self._generator(purpose).random(self._jobs)
+
+    def stream(self, purpose: str, transform: Transform) -> Stream:
+        """Return the draws of one purpose, for each (job, attempt).
+
+        `transform` turns the uniform draws of the jobs from `first` on into values, as an array.
+        """
+
+        def block(first: int, attempt: int) -> list[Any]:
+            count = min(BLOCK, self._jobs - first)
+            draws = self._generator(purpose, attempt, first // BLOCK).random(count)
+            values: list[Any] = transform(first, draws).tolist()
+            return values
+
+        return Stream(block)
+
+    def chances(self, purpose: str, probability: float) -> Stream:
+        """Return, for each (job, attempt), whether something of that `probability` happens."""
+        return self.stream(purpose, lambda _, draws: draws < probability)
+
+    def exponential(self, purpose: str, mean: float) -> Stream:
+        """Return, for each (job, attempt), an exponential time of that `mean`, in seconds."""
+        return self.stream(purpose, lambda _, draws: all_on_grid(-mean * np.log1p(-draws)))
+
+    def _generator(self, purpose: str, *place: int) -> np.random.Generator:
+        name = crc32(purpose.encode())
+        sequence = np.random.SeedSequence(self._seed, spawn_key=(name, *place))
+        return np.random.Generator(np.random.PCG64(sequence))
 
 
 class Stream:
     """One purpose's draws, one for each (job, attempt), as plain Python values.
 
-    `transform` turns the uniform draws of the jobs from `first` on into values, as an array. Draws
-    are made for a block of jobs at a time, when the first of them is asked for.
+    They are made for a block of jobs at a time, when the first of them is asked for.
     """
 
-    def __init__(self, seed: int, purpose: str, transform: Transform) -> None:
-        self._seed = seed
-        self._purpose = purpose
-        self._transform = transform
+    def __init__(self, block: Callable[[int, int], list[Any]]) -> None:
+        self._block = block
         self._blocks: dict[tuple[int, int], list[Any]] = {}
 
     def draw(self, job: int, attempt: int = 0) -> Any:
         """Return the draw of this `job` on this `attempt`; 0 stands for all attempts together."""
-        place = (attempt, job // BLOCK)
-        block = self._blocks.get(place)
+        first = job - job % BLOCK
+        block = self._blocks.get((first, attempt))
         if block is None:
-            first = job - job % BLOCK
-            values = self._transform(first, uniforms(self._seed, self._purpose, *place))
-            block = self._blocks[place] = values.tolist()
-        return block[job % BLOCK]
+            block = self._blocks[first, attempt] = self._block(first, attempt)
+        return block[job - first]

@@ -63,10 +63,11 @@ class Worker:
         job = delivery.message.job.id
         now = self._clock.now
         if error is None:
-            self._record((now, Event.FINISHED, job, delivery.number, self.number, None))
+            self._record(now, Event.FINISHED, job, delivery.number, self.number)
             self._acknowledge(delivery)
         else:
-            self._record((now, Event.FAILED, job, delivery.number, self.number, repr(error)))
+            reason = self._world.ledger.word(repr(error))
+            self._record(now, Event.FAILED, job, delivery.number, self.number, reason)
             self._queue.fail(delivery)
         self._next()
 
@@ -74,24 +75,24 @@ class Worker:
         """Die, with everything that runs or waits in this process. Leases run on."""
         now = self._clock.now
         self.alive = False
-        self._record((now, Event.WORKER_CRASHED, -1, -1, self.number, None))
+        self._record(now, Event.WORKER_CRASHED, worker=self.number)
         for number, execution in self.running.items():
             execution.kill()
             job = execution.delivery.message.job.id
-            self._record((now, Event.CRASHED, job, number, self.number, None))
+            self._record(now, Event.CRASHED, job, number, self.number)
         self.running.clear()
         self._queue.withdraw(self)
 
     def restart(self) -> None:
         """Come back as a fresh process."""
         self.alive = True
-        self._record((self._clock.now, Event.WORKER_RESTARTED, -1, -1, self.number, None))
+        self._record(self._clock.now, Event.WORKER_RESTARTED, worker=self.number)
         for _ in range(self.places):
             self._queue.ask(self)
 
     def _start(self, delivery: Delivery) -> None:
         job = delivery.message.job
-        self._record((self._clock.now, Event.STARTED, job.id, delivery.number, self.number, None))
+        self._record(self._clock.now, Event.STARTED, job.id, delivery.number, self.number)
         coroutine = self._handler(job, self._world.context(delivery))
         self.running[delivery.number] = execution = Execution(self, delivery, coroutine)
         for notify in self.on_start:

@@ -1,0 +1,1 @@
+"""How fast simqueue is, always as a ratio to others measured in the same run."""

@@ -1,0 +1,222 @@
+"""A JupyterLab on loopback and a headless Chromium: for tests that use a notebook as readers do.
+
+A test asks for `notebook`, opens a file of `notebooks/` by its name, and gets a `NotebookPage`:
+
+    def test_it_runs(notebook):
+        page = notebook("02_visibility_timeout.ipynb")
+        page.run_all()
+        page.slider("Visibility timeout").press("ArrowRight")
+        page.assert_no_errors()
+
+Where there is no Chromium these tests skip, unless SIMQUEUE_BROWSER=required (as `.ci/run` sets
+it): then they fail.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, Locator, Page
+
+HERE = Path(__file__).parent
+NOTEBOOKS = HERE.parents[1] / "notebooks"
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+CHROMIUM_FLAGS = [
+    "--no-sandbox",  # a container's root has no other way
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+START_SECONDS = 60
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare xdist's marker, so that the tests also run without xdist."""
+    config.addinivalue_line("markers", "xdist_group(name): run by the same worker")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give all browser tests to one xdist worker: they share one JupyterLab and one Chromium."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip for `reason`, or fail where a browser is required."""
+    if os.environ.get("SIMQUEUE_BROWSER") == "required":
+        pytest.fail(f"A browser is required here, but {reason}.", pytrace=False)
+    pytest.skip(reason)
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab: its address and token, and the copy of `notebooks/` that it serves."""
+
+    url: str
+    token: str
+    folder: Path
+
+
+@dataclass
+class NotebookPage:
+    """One notebook, open in JupyterLab: `page` is Playwright's, `errors` is what the page threw."""
+
+    page: Page
+    errors: list[str] = field(default_factory=list)
+
+    def run_all(self, seconds: float = 120) -> None:
+        """Run every cell by the menu, wait until each has its number, and assert_no_errors."""
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        self.page.wait_for_function(
+            """() => {
+                const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
+                return prompts.length && prompts.every(p => /\\[\\d+\\]/.test(p.textContent));
+            }""",
+            timeout=seconds * 1000,
+        )
+        self.assert_no_errors()
+
+    def slider(self, label: str) -> Locator:
+        """The handle of the slider with that label: focus it, press keys on it."""
+        return self.slider_box(label).get_by_role("slider")
+
+    def readout(self, label: str) -> Locator:
+        """The number beside that slider (aria-valuenow is rounded to one decimal: don't use it)."""
+        return self.slider_box(label).locator(".widget-readout")
+
+    def slider_box(self, label: str) -> Locator:
+        """The whole slider, found by its label: ipywidgets gives the handle no accessible name."""
+        labelled = self.page.locator(".widget-label", has_text=label)
+        return self.page.locator(".widget-slider", has=labelled)
+
+    def assert_no_errors(self) -> None:
+        """Fail if the page threw an exception, or a cell shows an error or anything on stderr."""
+        assert self.errors == []
+        for kind in ("stderr", "error"):
+            shown = self.page.locator(f"[data-mime-type='application/vnd.jupyter.{kind}']")
+            assert shown.all_text_contents() == []
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A JupyterLab that serves a copy of `notebooks/`, with none of the settings of its user."""
+    base = tmp_path_factory.mktemp("lab")
+    folder = base / "notebooks"
+    if NOTEBOOKS.exists():
+        # A copy, because JupyterLab saves by itself.
+        shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    else:
+        folder.mkdir()
+    no_news = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+    (base / "config" / "labconfig").mkdir(parents=True)
+    (base / "config" / "labconfig" / "page_config.json").write_text(json.dumps(no_news))
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url, token = f"http://127.0.0.1:{port}", "test"
+    command = [
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+        *("--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
+        *(f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}"),
+        "--LabApp.expose_app_in_browser=True",
+    ]
+    own = {
+        "JUPYTER_CONFIG_DIR": base / "config",
+        "JUPYTER_DATA_DIR": base / "data",
+        "JUPYTER_RUNTIME_DIR": base / "runtime",
+        "IPYTHONDIR": base / "ipython",
+    }
+    environment = os.environ | {name: str(path) for name, path in own.items()}
+    with (base / "lab.log").open("w") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    try:
+        wait_for_server(f"{url}/api?token={token}", server, base / "lab.log")
+        yield Lab(url, token, folder)
+    finally:
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def wait_for_server(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Return once `address` answers; fail with the end of `log` if the server dies or is silent."""
+    for _ in range(START_SECONDS * 4):
+        if server.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(address, timeout=2):
+                return
+        except OSError:
+            time.sleep(0.25)
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium: the system's own, or the one that Playwright has downloaded."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        unavailable("Playwright is not installed")
+    with sync_playwright() as playwright:
+        found = [path for name in CHROMIUM_NAMES if (path := shutil.which(name))]
+        if Path(playwright.chromium.executable_path).exists():
+            found.append(playwright.chromium.executable_path)
+        if not found:
+            unavailable("no Chromium was found on this machine")
+        chromium = playwright.chromium.launch(executable_path=found[0], args=CHROMIUM_FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def notebook(browser: Browser, lab: Lab) -> Iterator[Callable[[str], NotebookPage]]:
+    """A function that opens a notebook by its file name; pages and kernels end with the test."""
+    opened: list[Page] = []
+
+    def open_notebook(name: str) -> NotebookPage:
+        page = browser.new_page(viewport={"width": 1280, "height": 1400})
+        opened.append(page)
+        result = NotebookPage(page)
+        page.on("pageerror", lambda error: result.errors.append(str(error)))
+        page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
+        page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
+        # A click on "Run" before the kernel answers would be lost.
+        page.evaluate(
+            """async () => {
+                const panel = window.jupyterapp.shell.currentWidget;
+                await panel.context.ready;
+                await panel.sessionContext.ready;
+                await panel.sessionContext.session.kernel.info;
+            }"""
+        )
+        return result
+
+    yield open_notebook
+    for page in opened:
+        page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+        page.close()

@@ -1,0 +1,146 @@
+"""Sweeps: tidy, reproducible, on any executor, and gone without a trace when interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+from runs import scenario
+
+import simqueue as sq
+from simqueue.figures import DESCRIPTIONS
+from simqueue.intervals import interval
+
+WHAT = scenario(sq.Exponential(5), workers=20, jobs=200, arrivals=sq.Poisson(1), late_ack="deletes")
+OVER = {"broker.lease": [5, 20], "handler": [sq.handlers.naive, sq.handlers.claim]}
+
+
+def test_a_sweep_is_tidy():
+    """A row for each point and figure, in the order of the values."""
+    table = sq.sweep(WHAT, OVER, replications=3)
+    assert list(table.columns) == [
+        "broker.lease", "handler", "figure", "mean", "low", "high", "half_width", "replications",
+    ]  # fmt: skip
+    assert len(table) == 4 * len(DESCRIPTIONS)
+    assert table["broker.lease"].unique().tolist() == [5, 20]
+    assert table.attrs["parameters"] == ["broker.lease", "handler"]
+
+
+def test_a_point_is_the_mean_of_its_runs_with_their_interval():
+    """Run k uses seed + k, so anyone can repeat a single run of it."""
+    table = sq.sweep(WHAT, {"broker.lease": [5]}, replications=4, seed=10)
+    row = table[table.figure == "duplicate_delivery_rate"].iloc[0]
+    runs = [
+        sq.simulate(WHAT.replace({"broker.lease": 5}), seed).figures["duplicate_delivery_rate"]
+        for seed in range(10, 14)
+    ]
+    expected = interval(runs)
+    assert row["mean"] == expected.mean
+    assert row["half_width"] == expected.half_width
+    assert (row["low"], row["high"]) == (expected.low, expected.high)
+
+
+class Here(ThreadPoolExecutor):
+    """Runs everything at once, in the calling thread."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        """Call it, and return the finished future."""
+        future: Future = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_any_executor_gives_the_same_table():
+    """Processes, threads, or none: the numbers are the scenario's and the seed's."""
+    own = sq.sweep(WHAT, OVER, replications=2)
+    with ThreadPoolExecutor(2) as threads, Here() as here:
+        for executor in (threads, here):
+            assert own.equals(sq.sweep(WHAT, OVER, replications=2, executor=executor))
+
+
+def test_without_loky_a_sweep_runs_in_this_process(monkeypatch):
+    """Slower, but the same."""
+    expected = sq.sweep(WHAT, OVER, replications=2)
+    monkeypatch.setitem(sys.modules, "loky", None)
+    assert expected.equals(sq.sweep(WHAT, OVER, replications=2))
+
+
+def test_a_handler_that_only_this_process_knows_can_be_swept():
+    """One defined in a notebook or a test, even a closure."""
+    charged = 2
+
+    async def charges_twice(job, ctx):
+        for _ in range(charged):
+            await ctx.payments.charge(job.customer, job.amount)
+
+    table = sq.sweep(WHAT, {"handler": [charges_twice]}, replications=2)
+    assert table.set_index("figure")["mean"]["duplicate_effect_rate"] == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: sq.sweep(WHAT, {"broker.leas": [5]}), "one of broker.lease"),
+        (lambda: sq.sweep(WHAT, {"broker.lease": [5, -5]}), "broker.lease must be"),
+        (lambda: sq.sweep(WHAT, {"broker.lease": []}), "at least one value each"),
+        (lambda: sq.sweep(WHAT, OVER, replications=0), "replications must be a whole number"),
+        (lambda: sq.sweep(WHAT, OVER, confidence=1), "confidence must be a number above 0 and"),
+    ],
+)
+def test_a_wrong_sweep_is_refused_before_anything_runs(call, sentence, monkeypatch):
+    """No run is started for a sweep that would fail later."""
+    monkeypatch.setattr("simqueue.experiments.run_all", lambda *_, **__: pytest.fail("it ran"))
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+def test_an_error_in_a_run_is_raised_and_leaves_no_process():
+    """The first one; what has not begun is not begun any more."""
+    endless = scenario(100, workers=4, lease=30, late_ack="unexpired")
+    with pytest.raises(sq.NeverSettles):
+        sq.sweep(endless, {"broker.lease": [20, 30]}, replications=2)
+
+
+INTERRUPTED = """
+    import os, signal, subprocess, threading, time
+    import simqueue as sq
+    what = sq.Scenario(
+        arrivals=sq.Poisson(1), jobs=20_000, work=sq.Exponential(5), handler=sq.handlers.naive,
+        workers=sq.Workers(count=20), broker=sq.brokers.generic(lease=20),
+    )
+    def children():
+        listed = subprocess.run(
+            ["ps", "--ppid", str(os.getpid()), "-o", "args="], capture_output=True, text=True
+        ).stdout.splitlines()
+        return [line for line in listed if "loky" in line and "resource_tracker" not in line]
+    def interrupt():
+        while not children():
+            pass
+        print("workers:", len(children()) > 0, flush=True)
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        sq.sweep(what, {"broker.lease": range(1, 200)}, replications=20)
+    except KeyboardInterrupt:
+        print("interrupted; left:", children(), flush=True)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc"), reason="lists processes as Linux does")
+def test_an_interrupted_sweep_raises_and_leaves_no_process_behind():
+    """As with Ctrl-C: KeyboardInterrupt, and no worker is alive any more."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(INTERRUPTED)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert done.stdout.splitlines() == ["workers: True", "interrupted; left: []"]
+    assert "Traceback" not in done.stderr
