@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from simqueue import brokers, handlers, theory
+from simqueue import backoff, brokers, faults, handlers, services, theory
 from simqueue.arrivals import AllAtOnce, EvenlySpaced, Poisson, Times
 from simqueue.context import Claim, Context, HandlerError, Job, LeaseLost, Retry
 from simqueue.distributions import (
@@ -24,9 +24,10 @@ from simqueue.distributions import (
     Recorded,
     Uniform,
 )
+from simqueue.faults import Crash, Deploy, Network, Outage, Partition, Pause, Slowness
 from simqueue.model.lease_queue import NeverSettles
 from simqueue.result import Result
-from simqueue.scenario import Crash, Network, Scenario, Workers
+from simqueue.scenario import Scenario, Workers
 from simqueue.simulation import simulate
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ __all__ = [
     "Claim",
     "Context",
     "Crash",
+    "Deploy",
     "Distribution",
     "Empirical",
     "EvenlySpaced",
@@ -54,19 +56,26 @@ __all__ = [
     "Mixture",
     "Network",
     "NeverSettles",
+    "Outage",
     "Pareto",
+    "Partition",
+    "Pause",
     "Poisson",
     "Recorded",
     "Result",
     "Retry",
     "Scenario",
+    "Slowness",
     "Times",
     "Uniform",
     "Workers",
     "advise",
+    "backoff",
     "brokers",
+    "faults",
     "handlers",
     "plot",
+    "services",
     "simulate",
     "sweep",
     "theory",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 
@@ -17,11 +17,13 @@ from typing import Any, Protocol
 class Job:
     """One unit of work that somebody wants done once.
 
-    `id` counts from 0 in order of arrival. `payload` is whatever the producer put in.
+    `id` counts from 0 in order of arrival. `group` is what a broker with groups keeps in order.
+    `turns` counts its deliveries so far: it is the simulation's, not the handler's.
     """
 
     id: int
-    payload: Any = None
+    group: int = 0
+    turns: int = field(default=0, repr=False, compare=False)
 
     @property
     def key(self) -> str:
@@ -51,7 +53,22 @@ class Claim(enum.Enum):
 
 
 class Retry(Exception):  # noqa: N818 - it asks for something, it reports no error
-    """Raised by a handler: this attempt did not do the job; deliver it again later."""
+    """Raised by a handler: this attempt did not do the job; deliver it again later.
+
+    `after` is the delay in seconds that the handler asks for; None leaves it to the broker.
+    """
+
+    def __init__(self, reason: str = "", after: float | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+class ResponseLost(Exception):  # noqa: N818 - it reports what is known: nothing
+    """Raised by a call through `ctx` whose answer never came: it may have had its effect."""
+
+
+class Unavailable(Exception):  # noqa: N818 - as above
+    """Raised by a call through `ctx` to a service that is down: it had no effect."""
 
 
 class LeaseLost(Exception):  # noqa: N818 - as above

@@ -28,9 +28,9 @@ DESCRIPTIONS = {
     "duplicate_effect_rate": "share of jobs with an effect applied more than once",
     "extra_effects": "duplicate effects per job",
     "deliveries_per_job": "mean number of deliveries",
-    "lost_rate": "share of jobs acked without any effect",
+    "lost_rate": "share of jobs without any effect, of which no queue holds a message any more",
     "dead_letter_rate": "share of jobs in the dead-letter queue",
-    "unfinished_rate": "share of jobs neither acked nor dead-lettered when the run ended",
+    "unfinished_rate": "share of jobs with a message that was not settled when the run ended",
     "wasted_work": "share of busy seconds not spent on the attempt whose effect came first",
     "wait_mean": "mean seconds from publish to the first start of the handler",
     "time_to_effect_mean": "mean seconds from publish to first effect",
@@ -50,9 +50,9 @@ def figures(tally: Tally, scenario: Scenario) -> dict[str, float]:
     cohort = tally.published >= scenario.warmup
     deliveries = tally.deliveries[cohort]
     extra = tally.extra_effects[cohort]
-    acked = ~np.isnan(tally.acked[cohort])
-    dead = ~np.isnan(tally.dead_lettered[cohort])
-    idle = ~np.isin(np.flatnonzero(cohort), tally.delivery_job[tally.still_running])
+    dead, unsettled = tally.dead[cohort] > 0, tally.unsettled[cohort] > 0
+    running = np.isin(np.flatnonzero(cohort), tally.delivery_job[tally.still_running])
+    hopeless = ~dead & ~unsettled & ~running
     to_effect = tally.first_effect[cohort] - tally.published[cohort]
     return {
         "jobs": int(np.count_nonzero(cohort)),
@@ -63,9 +63,9 @@ def figures(tally: Tally, scenario: Scenario) -> dict[str, float]:
         "duplicate_effect_rate": _mean(extra > 0),
         "extra_effects": _mean(extra),
         "deliveries_per_job": _mean(deliveries),
-        "lost_rate": _mean(acked & (tally.effects[cohort] == 0) & idle),
+        "lost_rate": _mean((tally.effects[cohort] == 0) & hopeless),
         "dead_letter_rate": _mean(dead),
-        "unfinished_rate": _mean(~acked & ~dead),
+        "unfinished_rate": _mean(unsettled),
         "wasted_work": _wasted_work(tally, cohort),
         "wait_mean": _mean(tally.started[cohort] - tally.published[cohort]),
         "time_to_effect_mean": _mean(to_effect),

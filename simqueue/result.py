@@ -11,13 +11,23 @@ from simqueue.figures import figures
 from simqueue.model.ledger import EVENT_NAMES, Event, Ledger
 from simqueue.model.message import State
 from simqueue.scenario import Scenario
-from simqueue.tally import ACKS, ENDS, Floats, Ints, Tally
+from simqueue.tally import ACKS, ENDS, SETTLING, Floats, Ints, Tally
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVELS = (*(state.name.lower() for state in State), "busy")
-"""What `Result.timeseries` counts: the five states of a message, and the busy slots."""
+LEVELS = (*(state.name.lower() for state in State), "deduplicated", "busy")
+"""What `Result.timeseries` counts: messages in each state, swallowed ones, and busy slots."""
+
+WORDED = (Event.EFFECT, Event.FAILED, Event.RESPONSE_LOST, Event.UNAVAILABLE, Event.CLAIMED)
+TIMED = (
+    Event.RECEIVED,
+    Event.EXTENDED,
+    Event.NACKED,
+    Event.WORKER_PAUSED,
+    Event.WORKER_DRAINING,
+    Event.WORKER_PARTITIONED,
+)
 
 
 class Result:
@@ -68,10 +78,9 @@ class Result:
         """
         tally = self.tally
         published = ~np.isnan(tally.published)
-        settled = ~np.isnan(tally.acked) | ~np.isnan(tally.dead_lettered)
         return {
             "unpublished": int(np.count_nonzero(~published)),
-            "unsettled": int(np.count_nonzero(published & ~settled)),
+            "unsettled": int(np.count_nonzero(tally.unsettled)),
             "running": int(np.count_nonzero(tally.still_running)),
         }
 
@@ -81,15 +90,23 @@ class Result:
 
         Columns: published, first_delivery, first_start, first_effect, settled (seconds);
         deliveries, executions, effects, duplicate_effects (counts); outcome ("acked",
-        "dead-lettered", "unfinished" or, where the horizon came first, "unpublished").
+        "dead-lettered", "lost", "expired", "unfinished" or, where the horizon came first,
+        "unpublished"). Of a job with several messages, the first of these words that fits one of
+        them, from the end: unfinished before dead-lettered before acked.
         """
         import pandas as pd
 
         tally = self.tally
         outcome = np.select(
-            [~np.isnan(tally.acked), ~np.isnan(tally.dead_lettered), np.isnan(tally.published)],
-            ["acked", "dead-lettered", "unpublished"],
-            "unfinished",
+            [
+                np.isnan(tally.published),
+                tally.unsettled > 0,
+                tally.dead > 0,
+                tally.acked > 0,
+                tally.lost > 0,
+            ],
+            ["unpublished", "unfinished", "dead-lettered", "acked", "lost"],
+            "expired",
         )
         return pd.DataFrame(
             {
@@ -97,7 +114,7 @@ class Result:
                 "first_delivery": tally.received,
                 "first_start": tally.started,
                 "first_effect": tally.first_effect,
-                "settled": np.fmin(tally.acked, tally.dead_lettered),
+                "settled": tally.settled,
                 "deliveries": tally.deliveries,
                 "executions": tally.executions,
                 "effects": tally.effects,
@@ -188,13 +205,13 @@ class Result:
 
         rows = self.tally.rows
         detail = np.full(len(rows.time), "", dtype=object)
-        for event in (Event.EFFECT, Event.FAILED):
+        for event in WORDED:
             positions = rows.where(event)
             detail[positions] = rows.said(positions)
-        for event in (Event.ACKED, Event.DEAD_LETTERED):
+        for event in SETTLING:
             positions = rows.where(event)
             detail[positions] = [f"was {LEVELS[place]}" for place in self._states(positions)]
-        timed = np.isin(rows.event, (Event.RECEIVED, Event.EXTENDED, Event.NACKED))
+        timed = np.isin(rows.event, TIMED)
         return pd.DataFrame(
             {
                 "time": rows.time,
@@ -212,8 +229,9 @@ class Result:
         """How many messages were in each state, and more, after each instant something happened.
 
         Index: time in seconds. Columns: delayed, visible (the queue's depth), in_flight, acked,
-        dead_lettered (messages); busy (slots); oldest_age (seconds since the oldest unsettled job
-        was published, 0 where there is none). A value holds until the next row.
+        dead_lettered, lost, expired, deduplicated (messages); busy (slots); oldest_age (seconds
+        since the oldest unsettled job was published, 0 where there is none). A value holds until
+        the next row.
         """
         import pandas as pd
 
@@ -231,13 +249,16 @@ class Result:
         """By how much each row of the ledger changes each of `LEVELS`."""
         rows = self.tally.rows
         steps = {
-            Event.PUBLISHED: {"visible": 1},
             Event.RECEIVED: {"visible": -1, "in_flight": 1},
             Event.EXPIRED: {"in_flight": -1, "delayed": 1},
             Event.NACKED: {"in_flight": -1, "delayed": 1},
             Event.VISIBLE: {"delayed": -1, "visible": 1},
             Event.ACKED: {"acked": 1},
             Event.DEAD_LETTERED: {"dead_lettered": 1},
+            Event.LOST: {"lost": 1},
+            Event.MESSAGE_EXPIRED: {"expired": 1},
+            Event.REDRIVEN: {"dead_lettered": -1, "visible": 1},
+            Event.DEDUPLICATED: {"visible": -1, "deduplicated": 1},
             Event.STARTED: {"busy": 1},
             **{event: {"busy": -1} for event in ENDS},
         }
@@ -246,7 +267,9 @@ class Result:
             positions = rows.where(event)
             for level, change in step.items():
                 changes[positions, LEVELS.index(level)] += change
-        for event in (Event.ACKED, Event.DEAD_LETTERED):
+        published = rows.where(Event.PUBLISHED)
+        changes[published, self._states(published)] += 1
+        for event in SETTLING:
             positions = rows.where(event)
             changes[positions, self._states(positions)] -= 1
         return changes
@@ -259,7 +282,7 @@ class Result:
     def _oldest_age(self, times: Floats) -> Floats:
         tally = self.tally
         published = tally.published[~np.isnan(tally.published)]
-        settled = np.fmin(tally.acked, tally.dead_lettered)[: len(published)]
+        settled = tally.settled[: len(published)]
         all_settled_by = np.maximum.accumulate(np.nan_to_num(settled, nan=np.inf))
         oldest = np.searchsorted(all_settled_by, times, side="right")
         waiting = oldest < np.searchsorted(published, times, side="right")

@@ -17,9 +17,12 @@ from simqueue import checks
 from simqueue.arrivals import Arrivals, Times
 from simqueue.context import Handler
 from simqueue.distributions import Distribution, Recorded
+from simqueue.faults import Crash, Fault, Network
+from simqueue.services.payments import Payments
+from simqueue.services.store import Store
 
 if TYPE_CHECKING:
-    from simqueue.model.lease_queue import LeaseSettings
+    from simqueue.model.settings import LeaseSettings
     from simqueue.trace import JobLog
 
 
@@ -28,39 +31,6 @@ class Broker(Protocol):
 
     def settings(self) -> LeaseSettings:
         """Return this broker as settings of the queue."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Crash:
-    """Worker processes die, with everything in them: no `except`, no `finally`, no ack.
-
-    Parameters
-    ----------
-    mean_time_between
-        Mean seconds of work between two crashes of a busy slot, exponentially distributed; None: no
-        such crashes. A process with several busy slots dies as much more often.
-    restart_after
-        Seconds until the process is back.
-    at
-        Crashes at given times: pairs (worker, seconds), workers counted from 1.
-    """
-
-    mean_time_between: float | None = None
-    restart_after: float = 0.0
-    at: Sequence[tuple[int, float]] = ()
-
-    def __post_init__(self) -> None:
-        if self.mean_time_between is not None:
-            checks.positive("crash.mean_time_between", self.mean_time_between, "seconds")
-        checks.non_negative("crash.restart_after", self.restart_after, "seconds")
-        try:
-            pairs = tuple((worker, time) for worker, time in self.at)
-        except (TypeError, ValueError):
-            raise checks.fail("crash.at", self.at, "pairs of (worker, seconds)") from None
-        for worker, time in pairs:
-            checks.whole("crash.at: the worker", worker, 1)
-            checks.non_negative("crash.at: the time", time, "seconds")
-        object.__setattr__(self, "at", pairs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +47,12 @@ class Workers:
         The most deliveries a process holds at once, running or waiting in its buffer, where their
         leases run out too; `math.inf` for no limit. None: nothing waits, each free slot asks for
         one message.
+    batch
+        The most messages that a process receives at once; it asks again when all of them are done.
+        None: no batches. Not together with `prefetch`.
+    ack_batch
+        "each": every message of a batch is acked as its handler returns; "whole": all together at
+        the end, and none of them if one failed.
     crash
         How processes die; None: they don't.
     """
@@ -84,6 +60,8 @@ class Workers:
     count: int = 1
     concurrency: int = 1
     prefetch: float | None = None
+    batch: int | None = None
+    ack_batch: str = "each"
     crash: Crash | None = None
 
     def __post_init__(self) -> None:
@@ -91,27 +69,16 @@ class Workers:
         checks.whole("workers.concurrency", self.concurrency, 1)
         if self.prefetch is not None and self.prefetch != math.inf:
             checks.whole("workers.prefetch", self.prefetch, 1)
+        if self.batch is not None:
+            checks.whole("workers.batch", self.batch, 1)
+            if self.prefetch is not None:
+                raise checks.fail("workers.prefetch", self.prefetch, "None together with a batch")
+        checks.one_of("workers.ack_batch", self.ack_batch, ("each", "whole"))
         if self.crash is not None:
             if not isinstance(self.crash, Crash):
                 raise checks.fail("workers.crash", self.crash, "a Crash or None")
             for worker, _time in self.crash.at:
                 checks.whole("crash.at: the worker", worker, 1, self.count)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Network:
-    """What is lost between workers and broker.
-
-    Parameters
-    ----------
-    ack_lost
-        Probability that an ack never arrives, 0 to 1. The worker believes that it did.
-    """
-
-    ack_lost: float = 0.0
-
-    def __post_init__(self) -> None:
-        checks.probability("network.ack_lost", self.ack_lost)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +97,12 @@ class Scenario:
         "job": a slow job is slow on every attempt; "attempt": drawn anew for each delivery.
     workers, broker, network
         Who runs the jobs, who holds the messages, what gets lost between them.
+    groups
+        How many groups the jobs belong to, in turn, for brokers that keep groups in order.
+    faults
+        Whatever else goes wrong: any of `simqueue.faults`, in any number.
+    store, payments
+        The services that handlers talk to.
     handler
         The code of the worker: an ``async def handler(job, ctx)``.
     horizon
@@ -152,6 +125,10 @@ class Scenario:
     work_per: str = "job"
     workers: Workers = field(default_factory=Workers)
     network: Network = field(default_factory=Network)
+    groups: int = 1
+    faults: Sequence[Fault] = ()
+    store: Store = field(default_factory=Store)
+    payments: Payments = field(default_factory=Payments)
     horizon: float | None = None
     warmup: float = 0.0
 
@@ -161,6 +138,8 @@ class Scenario:
             "work": (Distribution, "a distribution such as Exponential(mean=10)"),
             "workers": (Workers, "Workers(...)"),
             "network": (Network, "Network(...)"),
+            "store": (Store, "services.Store(...)"),
+            "payments": (Payments, "services.Payments(...)"),
         }
         for name, (kind, allowed) in parts.items():
             if not isinstance(getattr(self, name), kind):
@@ -169,6 +148,11 @@ class Scenario:
             raise checks.fail("broker", self.broker, "a broker such as brokers.sqs()")
         if not _is_handler(self.handler):
             raise checks.fail("handler", self.handler, "an async function of (job, ctx)")
+        faults = tuple(self.faults) if isinstance(self.faults, Sequence) else (self.faults,)
+        if not all(isinstance(fault, Fault) for fault in faults):
+            raise checks.fail("faults", self.faults, "a sequence of faults, such as Pause(...)")
+        object.__setattr__(self, "faults", faults)
+        checks.whole("groups", self.groups, 1)
         checks.one_of("work_per", self.work_per, ("job", "attempt"))
         fixed = self.arrivals.count
         if self.jobs is None:

@@ -5,23 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simqueue import checks
-from simqueue.grid import all_on_grid, on_grid
+from simqueue.grid import all_on_grid
+from simqueue.model.building import LeaseBroker
 from simqueue.model.clock import Clock
-from simqueue.model.faults import Crashes, LossyAck
 from simqueue.model.lease_queue import NeverSettles
 from simqueue.model.ledger import Event, Ledger
 from simqueue.model.producer import produce
 from simqueue.model.randomness import Streams, Transform
-from simqueue.model.worker import Acknowledge, PrefetchingWorker, Worker
+from simqueue.model.worker import BatchingWorker, PrefetchingWorker, Worker
 from simqueue.model.world import World
 from simqueue.result import Result
-from simqueue.scenario import Scenario
-from simqueue.services.payments import PaymentProvider
-from simqueue.services.store import DedupeStore
 
 if TYPE_CHECKING:
     from simqueue.distributions import Distribution
-    from simqueue.scenario import Crash
+    from simqueue.faults import Fault
+    from simqueue.scenario import Scenario
 
 
 def simulate(scenario: Scenario, seed: int = 0) -> Result:
@@ -42,60 +40,62 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
         If a job is delivered again and again without end, and the scenario has no horizon.
     """
     checks.whole("seed", seed)
-    jobs = scenario.jobs or 0
-    clock, ledger, streams = Clock(), Ledger(), Streams(seed, jobs)
+    world = _world(scenario, seed)
+    for fault in _faults(scenario):
+        fault.install(world)
+    for _ in range(world.workers[0].places):
+        for worker in world.workers:
+            worker.ask_once()
+    times = scenario.arrivals.times(world.streams.per_job("arrivals"))
+    world.clock.process(produce(world, all_on_grid(times).tolist(), scenario.groups))
+    try:
+        world.clock.run(scenario.horizon)
+    except NeverSettles as error:
+        raise NeverSettles(f"{error}{_last_failure(world.ledger)}") from None
+    return Result(scenario, seed, world.ledger)
+
+
+def _world(scenario: Scenario, seed: int) -> World:
+    clock, ledger, streams = Clock(), Ledger(), Streams(seed, scenario.jobs or 0)
+    settings = scenario.broker.settings()
     endless = scenario.horizon is not None
+    broker = LeaseBroker(settings, clock, ledger, streams, endless=endless)
     world = World(
         clock=clock,
         ledger=ledger,
-        queue=scenario.broker.settings().build(clock, ledger, endless=endless),
+        streams=streams,
+        queue=broker.queue,
+        publish=broker.publish,
         work=streams.stream("work", _work_seconds(scenario.work)),
         work_anew=scenario.work_per == "attempt",
-        store=DedupeStore(),
-        payments=PaymentProvider(),
     )
-    workers = _hire(scenario, world, streams)
-    if scenario.workers.crash is not None:
-        _let_crash(scenario.workers.crash, workers, clock, streams)
-    arrivals = scenario.arrivals.times(streams.per_job("arrivals"))
-    clock.process(produce(world, all_on_grid(arrivals).tolist()))
-    try:
-        clock.run(scenario.horizon)
-    except NeverSettles as error:
-        raise NeverSettles(f"{error}{_last_failure(ledger)}") from None
-    return Result(scenario, seed, ledger)
+    for service in (scenario.store, scenario.payments):
+        world.services[service.name] = service.open(world)
+    world.workers = _hire(scenario, world)
+    for worker in world.workers:
+        broker.meet(worker)
+    return world
 
 
 def _work_seconds(work: Distribution) -> Transform:
     return lambda first, draws: all_on_grid(work.for_jobs(first, draws))
 
 
-def _hire(scenario: Scenario, world: World, streams: Streams) -> list[Worker]:
-    team, lost = scenario.workers, scenario.network.ack_lost
-    acknowledge: Acknowledge = world.queue.ack
-    if lost:
-        acknowledge = LossyAck(acknowledge, streams.chances("ack lost", lost), world)
-    options: dict[str, Any] = {"concurrency": team.concurrency, "acknowledge": acknowledge}
+def _hire(scenario: Scenario, world: World) -> list[Worker]:
+    team = scenario.workers
     kind: type[Worker] = Worker
+    options: dict[str, Any] = {"concurrency": team.concurrency}
     if team.prefetch is not None:
         kind, options["prefetch"] = PrefetchingWorker, team.prefetch
-    workers = [
-        kind(number, world, scenario.handler, **options) for number in range(1, team.count + 1)
-    ]
-    for _ in range(workers[0].places):
-        for worker in workers:
-            world.queue.ask(worker)
-    return workers
+    elif team.batch is not None:
+        kind, options["prefetch"] = BatchingWorker, team.batch
+        options["whole"] = team.ack_batch == "whole"
+    return [kind(number, world, scenario.handler, **options) for number in range(1, team.count + 1)]
 
 
-def _let_crash(crash: Crash, workers: list[Worker], clock: Clock, streams: Streams) -> None:
-    crashes = Crashes(clock, crash.restart_after)
-    for number, time in crash.at:
-        crashes.at(workers[number - 1], on_grid(time))
-    if crash.mean_time_between is not None:
-        seconds_until = streams.exponential("crash", crash.mean_time_between)
-        for worker in workers:
-            crashes.during_work(worker, seconds_until)
+def _faults(scenario: Scenario) -> list[Fault]:
+    crash = [] if scenario.workers.crash is None else [scenario.workers.crash]
+    return [*crash, scenario.network, *scenario.faults]
 
 
 def _last_failure(ledger: Ledger) -> str:

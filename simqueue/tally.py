@@ -12,6 +12,7 @@ from simqueue.model.ledger import Event, Ledger
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+SETTLING = (Event.ACKED, Event.DEAD_LETTERED, Event.LOST, Event.MESSAGE_EXPIRED)
 ENDS = {Event.FINISHED: "finished", Event.FAILED: "failed", Event.CRASHED: "crashed"}
 ACKS = {
     Event.ACKED: "accepted",
@@ -52,7 +53,8 @@ class Rows:
 class Tally:
     """Per job (index: its id) and per delivery (index: its number): when, and how often.
 
-    Times are in seconds; NaN stands for never.
+    Times are in seconds; NaN stands for never. `acked`, `dead`, `lost`, `expired` and `unsettled`
+    count the messages of each job by what became of them; a job is `settled` with the last one.
     """
 
     def __init__(self, ledger: Ledger, jobs: int) -> None:
@@ -63,8 +65,15 @@ class Tally:
         self.received = self._first_per_job(Event.RECEIVED)
         self.started = self._first_per_job(Event.STARTED)
         self.first_effect = self._first_per_job(Event.EFFECT)
-        self.acked = self._first_per_job(Event.ACKED)
-        self.dead_lettered = self._first_per_job(Event.DEAD_LETTERED)
+        self.settled = self._last_per_job(*SETTLING)
+        self.dead = self._count_per_job(Event.DEAD_LETTERED) - self._count_per_job(Event.REDRIVEN)
+        self.acked = self._count_per_job(Event.ACKED)
+        self.lost = self._count_per_job(Event.LOST)
+        self.expired = self._count_per_job(Event.MESSAGE_EXPIRED)
+        swallowed = self._count_per_job(Event.DEDUPLICATED)
+        gone = self.dead + self.acked + self.lost + self.expired + swallowed
+        self.unsettled = self._count_per_job(Event.PUBLISHED) - gone
+        self.settled[self.unsettled > 0] = np.nan
         self.deliveries = self._count_per_job(Event.RECEIVED)
         self.executions = self._count_per_job(Event.STARTED)
         self.effects = self._count_per_job(Event.EFFECT)
@@ -117,6 +126,12 @@ class Tally:
 
     def _first_per_job(self, event: int) -> Floats:
         return self._first(self.rows.job, self.job_count, event)
+
+    def _last_per_job(self, *events: int) -> Floats:
+        positions = np.flatnonzero(np.isin(self.rows.event, events))
+        times = np.full(self.job_count, np.nan)
+        times[self.rows.job[positions]] = self.rows.time[positions]
+        return times
 
     def _first_per_delivery(self, *events: int) -> Floats:
         return self._first(self.rows.delivery, len(self.delivery_job), *events)

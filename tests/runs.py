@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
 import simqueue as sq
 
-PARTS_OF_BROKER = ("lease", "late_ack", "max_receives", "exhaustion", "retry_delay", "returns_to")
+BROKER = {field.name for field in dataclasses.fields(sq.brokers.generic)}
+TEAM = {field.name for field in dataclasses.fields(sq.Workers)} - {"count"}
 
 
 def run(work: Any = 1.0, workers: int = 1, seed: int = 0, **options: Any) -> sq.Result:
@@ -17,10 +19,8 @@ def run(work: Any = 1.0, workers: int = 1, seed: int = 0, **options: Any) -> sq.
 
 def scenario(work: Any = 1.0, workers: int = 1, **options: Any) -> sq.Scenario:
     """The scenario that `run` runs: options of broker, workers and scenario all as keywords."""
-    broker = {name: options.pop(name) for name in PARTS_OF_BROKER if name in options}
-    team = {
-        name: options.pop(name) for name in ("concurrency", "prefetch", "crash") if name in options
-    }
+    broker = {name: options.pop(name) for name in BROKER & set(options)}
+    team = {name: options.pop(name) for name in TEAM & set(options)}
     parts: dict[str, Any] = {
         "arrivals": sq.AllAtOnce(),
         "jobs": 1,

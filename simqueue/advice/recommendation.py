@@ -10,8 +10,9 @@ from simqueue import checks
 from simqueue.advice import words
 from simqueue.advice.replay import Prediction, Replay, crashes_to_measure, repeats_for
 from simqueue.advice.timeouts import usual_timeouts
+from simqueue.faults import Crash
 from simqueue.model.late_ack import LATE_ACKS
-from simqueue.scenario import Crash, Workers
+from simqueue.scenario import Workers
 from simqueue.trace.load import OfferedLoad, offered_load
 
 if TYPE_CHECKING:

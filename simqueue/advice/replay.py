@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simqueue import brokers, handlers
-from simqueue.scenario import Crash, Scenario, Workers
+from simqueue.faults import Crash
+from simqueue.scenario import Scenario, Workers
 from simqueue.simulation import simulate
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from simqueue import checks
 from simqueue.model.late_ack import LatestReceipt
-from simqueue.model.lease_queue import LeaseSettings
+from simqueue.model.settings import LeaseSettings
 
 MOST_VISIBILITY_TIMEOUT = 43_200
 
@@ -49,6 +49,6 @@ class SQS:
         return LeaseSettings(
             lease=self.visibility_timeout,
             late_ack=LatestReceipt(),
-            max_receives=self.max_receive_count,
+            max_attempts=self.max_receive_count,
             exhaustion="receive",
         )

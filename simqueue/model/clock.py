@@ -19,6 +19,7 @@ from simqueue.grid import PER_SECOND
 
 EXPIRY: Final = EventPriority(NORMAL + 1)
 RECEIVE: Final = EventPriority(NORMAL + 2)
+AFTER_RECEIVE: Final = EventPriority(NORMAL + 3)
 
 Action = Callable[[Any], None]
 

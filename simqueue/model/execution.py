@@ -25,14 +25,14 @@ _killed: list[Coroutine[Any, Any, Any]] = []
 class Execution:
     """Runs `coroutine`, a handler at work on `delivery`, until it returns, raises or is killed."""
 
-    __slots__ = ("_coroutine", "_worker", "alive", "delivery")
+    __slots__ = ("_coroutine", "alive", "delivery", "worker")
 
     def __init__(
         self, worker: Worker, delivery: Delivery, coroutine: Coroutine[Any, Any, Any]
     ) -> None:
         self.delivery = delivery
+        self.worker = worker
         self.alive = True
-        self._worker = worker
         self._coroutine = coroutine
 
     def resume(self, _: Event | None = None) -> None:
@@ -43,12 +43,12 @@ class Execution:
             awaited = self._coroutine.send(None)
         except StopIteration:
             self.alive = False
-            self._worker.ended(self.delivery, None)
+            self.worker.ended(self.delivery, None)
         except HandlerError:
             raise
         except Exception as error:
             self.alive = False
-            self._worker.ended(self.delivery, error)
+            self.worker.ended(self.delivery, error)
         else:
             if not isinstance(awaited, Event) or awaited.callbacks is None:
                 raise HandlerError(
@@ -60,3 +60,17 @@ class Execution:
         """Stop dead, as a killed process does: no `except`, no `finally`."""
         self.alive = False
         _killed.append(self._coroutine)
+
+
+class Pausable(Execution):
+    """An execution on a worker that may be paused: what it waited for then reaches it late."""
+
+    __slots__ = ()
+
+    def resume(self, event: Event | None = None) -> None:
+        """Run on until the next wait, or when the pause is over."""
+        worker = self.worker
+        if worker.paused_until > worker.clock.now:
+            worker.clock.at(worker.paused_until, self.resume)
+        else:
+            super().resume(event)

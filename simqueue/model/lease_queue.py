@@ -1,27 +1,31 @@
 """The lease family of brokers: a message that is received is hidden for a while, not removed.
 
-A message is delayed, visible, in flight, acked or dead-lettered. A receive makes it in flight until
-its lease ends and raises its receive count. If no ack comes in time it is visible again, while the
-first worker, whom nobody tells, works on. That second delivery is where duplicates come from.
+A message is delayed, visible, in flight, or settled. A receive makes it in flight until its lease
+ends and raises its receive count. If no ack comes in time it is visible again, while the first
+worker, whom nobody tells, works on. That second delivery is where duplicates come from.
 
-What differs from broker to broker comes in as small objects and numbers chosen once
-(`LeaseSettings`); the queue itself does the same for all of them.
+What differs from broker to broker are small objects chosen once, when the queue is built
+(`simqueue.model.building`): the line in which messages wait, the check that notices the end of a
+lease, the meaning of a late ack. The queue itself does the same for all of them.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from simqueue.model.clock import EXPIRY, RECEIVE, Clock
-from simqueue.model.late_ack import LateAck
-from simqueue.model.leases import AtOnce
-from simqueue.model.ledger import Event, Ledger
+from simqueue.model.clock import EXPIRY, RECEIVE
+from simqueue.model.leases import AtOnce, LeaseCheck
+from simqueue.model.ledger import Event
+from simqueue.model.lines import Line
 from simqueue.model.message import Delivery, Message, State
 
 if TYPE_CHECKING:
+    from simqueue.model.clock import Clock
+    from simqueue.model.ledger import Ledger
+    from simqueue.model.settings import LeaseSettings
     from simqueue.model.worker import Worker
 
 MOST_RECEIVES = 10_000
@@ -32,65 +36,54 @@ class NeverSettles(RuntimeError):  # noqa: N818 - it names what the run does
     """The run would not end: a job is delivered again and again."""
 
 
-@dataclass(frozen=True)
-class LeaseSettings:
-    """A broker of the lease family, as settings of the queue.
-
-    lease: seconds for which a received message is hidden; None: until its worker speaks.
-    late_ack: what an ack does after the lease ran out.
-    max_receives: deliveries before a message is dead-lettered; None: no limit.
-    exhaustion: "return": a message that used up its receives is dead-lettered as it comes back;
-        "receive": when somebody next asks for it.
-    retry_delay: seconds until a failed message is visible again; None: the worker stays silent and
-        the lease runs out.
-    returns_to: the "back" or the "front" of the queue, for messages that come back.
-    """
-
-    lease: float | None
-    late_ack: LateAck
-    max_receives: int | None = None
-    exhaustion: str = "return"
-    retry_delay: float | None = None
-    returns_to: str = "back"
-
-    def build(self, clock: Clock, ledger: Ledger, *, endless: bool) -> LeaseQueue:
-        """Return an empty queue with these settings; `endless`: the run stops at a horizon."""
-        return LeaseQueue(self, clock, ledger, endless=endless)
-
-
 class LeaseQueue:
     """The messages, the workers that ask for one, and the leases between them."""
 
     def __init__(
-        self, settings: LeaseSettings, clock: Clock, ledger: Ledger, *, endless: bool
+        self,
+        settings: LeaseSettings,
+        clock: Clock,
+        ledger: Ledger,
+        *,
+        line: Line,
+        lease_check: Callable[[Clock, Callable[[Delivery], None]], LeaseCheck] = AtOnce,
+        retry_delay: Callable[[Delivery], float] | None = None,
+        endless: bool = False,
     ) -> None:
-        limit = math.inf if settings.max_receives is None else settings.max_receives
-        patience = math.inf if endless else MOST_RECEIVES
-        self._max_receives = limit
+        limit = math.inf if settings.max_attempts is None else settings.max_attempts
         on_return = settings.exhaustion == "return"
         self._limit_on_return = limit if on_return else math.inf
-        self._limit_on_receive = min(math.inf if on_return else limit, patience)
-        self._lease = settings.lease
+        self._limit_on_receive = math.inf if on_return else limit
+        self._most_receives = math.inf if endless else MOST_RECEIVES
+        self._lease = settings.lease if settings.lease_from == "hand_over" else None
         self._late_ack = settings.late_ack
-        self._retry_delay = settings.retry_delay
+        self._counts = settings.counts
+        self._receive_counts = int("receive" in settings.counts)
+        self._drops = settings.exhausted == "drop"
+        self._retry_delay = retry_delay
         self._clock = clock
         self._ledger = ledger
         self._record = ledger.record
-        self._leases = AtOnce(clock, self._expire)
-        self._visible: deque[Message] = deque()
-        back = settings.returns_to == "back"
-        self._put_back = self._visible.append if back else self._visible.appendleft
+        self._leases = lease_check(clock, self._expire)
+        self._visible = line
         self._asking: deque[Worker] = deque()
         self._handing_over = False
         self._hand_over_due = False
+        self.dead_letters: list[Message] = []
 
     # What producers do.
 
-    def publish(self, message: Message) -> None:
-        """Put a new message in. Call `hand_over` once all that arrive at this instant are in."""
-        message.state = State.VISIBLE
-        self._record(self._clock._now, Event.PUBLISHED, message.job.id)
-        self._visible.append(message)
+    def publish(self, message: Message, delay: float = 0.0) -> None:
+        """Put a new message in, to be visible in `delay` seconds.
+
+        Call `hand_over` once all that arrive at this instant are in.
+        """
+        if delay:
+            self._hide(message, self._clock.after(delay))
+        else:
+            message.state = State.VISIBLE
+            self._visible.add(message)
+        self._record(self._clock._now, Event.PUBLISHED, message.job.id, value=message.state)
 
     # What workers do.
 
@@ -100,7 +93,7 @@ class LeaseQueue:
         self.hand_over()
 
     def withdraw(self, worker: Worker) -> None:
-        """`worker` is gone: hand it nothing more."""
+        """`worker` wants nothing more."""
         self._asking = deque(other for other in self._asking if other is not worker)
 
     def ack(self, delivery: Delivery) -> None:
@@ -110,15 +103,27 @@ class LeaseQueue:
             message.state < State.ACKED and self._late_ack.accepts(message, delivery)
         ):
             self._note(Event.ACKED, delivery, message.settle(State.ACKED))
+            self._visible.freed(message)
+            self.hand_over()
         elif self._late_ack.told:
             self._note(Event.ACK_REFUSED, delivery)
         else:
             self._note(Event.ACK_IGNORED, delivery)
 
-    def fail(self, delivery: Delivery) -> None:
-        """The worker's handler raised: give the message back, if that is what this worker does."""
-        if self._retry_delay is not None:
-            self.nack(delivery, self._retry_delay)
+    def fail(self, delivery: Delivery, after: float | None = None) -> None:
+        """The worker's handler raised: give the message back, if that is what this worker does.
+
+        `after` is the delay in seconds that the handler itself asks for.
+        """
+        message = delivery.message
+        if message.is_held_by(delivery):
+            message.failures += 1
+            message.attempts += "failure" in self._counts
+        if after is None and self._retry_delay is not None:
+            is_last = message.attempts >= self._limit_on_return
+            after = 0.0 if is_last else self._retry_delay(delivery)
+        if after is not None:
+            self.nack(delivery, after)
 
     def nack(self, delivery: Delivery, delay: float = 0.0) -> None:
         """The worker gives the message back, to be visible in `delay` seconds.
@@ -131,36 +136,77 @@ class LeaseQueue:
             self._note(Event.NACKED, delivery, visible_at)
             self._take_back(message, visible_at)
 
+    def start_lease(self, delivery: Delivery, seconds: float) -> None:
+        """Let the lease of a delivery that had none end `seconds` from now."""
+        if delivery.message.is_held_by(delivery):
+            delivery.lease_ends = self._clock.after(seconds)
+            self._leases.watch(delivery)
+
     def extend(self, delivery: Delivery, seconds: float) -> bool:
         """Let the lease end `seconds` from now; False where it has run out already."""
         if not delivery.message.is_held_by(delivery):
             return False
-        delivery.lease_ends = self._clock.after(seconds)
+        self.start_lease(delivery, seconds)
         self._note(Event.EXTENDED, delivery, delivery.lease_ends)
-        self._leases.watch(delivery)
         return True
 
-    # What the broker does by itself.
+    def requeue(self, deliveries: Iterable[Delivery]) -> None:
+        """Take back what a worker held that is gone."""
+        for delivery in deliveries:
+            message = delivery.message
+            if message.is_held_by(delivery):
+                message.attempts += "disconnect" in self._counts
+                self._note(Event.NACKED, delivery, self._clock.now)
+                self._take_back(message, self._clock.now)
+
+    def lose(self, deliveries: Iterable[Delivery]) -> None:
+        """Forget what a worker held that is gone: nobody else has a copy."""
+        for delivery in deliveries:
+            message = delivery.message
+            if message.is_held_by(delivery):
+                self._note(Event.LOST, delivery, message.settle(State.LOST))
+                self._visible.freed(message)
+
+    # What the broker, or somebody who runs it, does.
 
     def hand_over(self) -> None:
         """Give visible messages to asking workers, once all else of this instant has happened."""
-        if self._visible and self._asking and not self._handing_over:
+        if self._asking and self._visible and not self._handing_over:
             if self._clock.is_quiet():
                 self._hand_over(None)
             elif not self._hand_over_due:
                 self._hand_over_due = True
                 self._clock.at(self._clock.now, self._hand_over, RECEIVE)
 
+    def end_retention(self, message: Message) -> None:
+        """Remove `message`, wherever it is, unless it is settled."""
+        if message.state < State.ACKED:
+            before = message.settle(State.EXPIRED)
+            self._record(self._clock.now, Event.MESSAGE_EXPIRED, message.job.id, value=before)
+            self._visible.freed(message)
+            self.hand_over()
+
+    def redrive(self) -> None:
+        """Put all dead-lettered messages back into the queue, with their attempts forgotten."""
+        for message in self.dead_letters:
+            message.attempts = 0
+            self._record(self._clock.now, Event.REDRIVEN, message.job.id)
+            message.state = State.VISIBLE
+            self._visible.put_back(message)
+        self.dead_letters.clear()
+        self.hand_over()
+
     def _hand_over(self, _: object) -> None:
         self._hand_over_due = False
         self._handing_over = True
         visible = self._visible
-        while visible and self._asking:
-            message = visible.popleft()
+        while self._asking and visible:
+            message = visible.take()
             if message.state is not State.VISIBLE:
-                continue  # acked while it waited here
-            if message.receives >= self._limit_on_receive:
-                self._give_up(message)
+                visible.freed(message)  # settled while it stood in line
+                continue
+            if message.attempts >= self._limit_on_receive:
+                self._exhaust(message)
                 continue
             worker = self._asking[0]
             if not worker.reserve():
@@ -171,11 +217,17 @@ class LeaseQueue:
     def _deliver(self, message: Message, worker: Worker) -> Delivery:
         ledger = self._ledger
         message.receives += 1
+        if message.receives > self._most_receives:
+            raise NeverSettles(
+                f"Job {message.job.id} was delivered {MOST_RECEIVES:,} times and is still not "
+                "settled: give the scenario a horizon, or the broker a limit."
+            )
+        message.attempts += self._receive_counts
         message.state = State.IN_FLIGHT
         ends = self._clock.after(self._lease) if self._lease else math.inf
-        message.latest = delivery = Delivery(
-            message, worker, ledger.deliveries, message.receives, ends
-        )
+        job = message.job
+        job.turns += 1
+        message.latest = delivery = Delivery(message, worker, ledger.deliveries, job.turns, ends)
         ledger.deliveries += 1
         self._note(Event.RECEIVED, delivery, ends)
         if ends < math.inf:
@@ -184,35 +236,37 @@ class LeaseQueue:
 
     def _expire(self, delivery: Delivery) -> None:
         self._note(Event.EXPIRED, delivery)
+        delivery.message.attempts += "expiry" in self._counts
         self._take_back(delivery.message, self._clock.now)
 
     def _take_back(self, message: Message, visible_at: float) -> None:
         message.state = State.DELAYED
-        if message.receives >= self._limit_on_return:
-            self._dead_letter(message)
+        if message.attempts >= self._limit_on_return:
+            self._exhaust(message)
         elif visible_at > self._clock.now:
-            self._clock.at(visible_at, lambda _: self._reveal(message), EXPIRY)
+            self._hide(message, visible_at)
         else:
             self._reveal(message)
+
+    def _hide(self, message: Message, visible_at: float) -> None:
+        self._clock.at(visible_at, lambda _: self._reveal(message), EXPIRY)
 
     def _reveal(self, message: Message) -> None:
         if message.state is State.DELAYED:
             message.state = State.VISIBLE
             self._record(self._clock.now, Event.VISIBLE, message.job.id)
-            self._put_back(message)
+            (self._visible.put_back if message.receives else self._visible.add)(message)
             self.hand_over()
 
-    def _give_up(self, message: Message) -> None:
-        if message.receives < self._max_receives:
-            raise NeverSettles(
-                f"Job {message.job.id} was delivered {message.receives:,} times and is still not "
-                "settled: give the scenario a horizon, or the broker a limit of receives."
-            )
-        self._dead_letter(message)
-
-    def _dead_letter(self, message: Message) -> None:
-        before = message.settle(State.DEAD_LETTERED)
-        self._record(self._clock.now, Event.DEAD_LETTERED, message.job.id, value=before)
+    def _exhaust(self, message: Message) -> None:
+        if self._drops:
+            event, state = Event.LOST, State.LOST
+        else:
+            event, state = Event.DEAD_LETTERED, State.DEAD_LETTERED
+            self.dead_letters.append(message)
+        self._record(self._clock.now, event, message.job.id, value=message.settle(state))
+        self._visible.freed(message)
+        self.hand_over()
 
     def _note(self, event: int, delivery: Delivery, value: float = math.nan) -> None:
         job, worker = delivery.message.job.id, delivery.worker.number

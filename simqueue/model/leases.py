@@ -5,12 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, Protocol
 
+from simqueue.grid import on_grid
 from simqueue.model.clock import EXPIRY, Clock
 
 if TYPE_CHECKING:
     from simqueue.model.message import Delivery
+
+Expire = Callable[["Delivery"], None]
+
+
+class LeaseCheck(Protocol):
+    """One way to notice."""
+
+    def watch(self, delivery: Delivery) -> None:
+        """Expire `delivery` at its `lease_ends` or later, unless it is acked or extended before."""
 
 
 class AtOnce:
@@ -20,16 +31,17 @@ class AtOnce:
     are passed over when their turn comes, so an ack costs nothing here.
     """
 
-    def __init__(self, clock: Clock, expire: Callable[[Delivery], None]) -> None:
+    def __init__(self, clock: Clock, expire: Expire) -> None:
         self._clock = clock
         self._expire = expire
         self._leases: list[tuple[float, int, Delivery]] = []
+        self._order = count()
         self._alarm = math.inf
 
     def watch(self, delivery: Delivery) -> None:
         """Expire `delivery` at its `lease_ends`, unless it is acked or extended before."""
         ends = delivery.lease_ends
-        heappush(self._leases, (ends, delivery.number, delivery))
+        heappush(self._leases, (ends, next(self._order), delivery))
         if ends < self._alarm:
             self._alarm = ends
             self._clock.at(ends, self._ring, EXPIRY)
@@ -40,8 +52,8 @@ class AtOnce:
             return
         leases = self._leases
         while leases:
-            ends, _number, delivery = leases[0]
-            if delivery.lease_ends == ends and delivery.message.is_held_by(delivery):
+            ends, _order, delivery = leases[0]
+            if _runs(delivery, ends):
                 if ends > now:
                     break
                 self._expire(delivery)
@@ -49,3 +61,106 @@ class AtOnce:
         self._alarm = leases[0][0] if leases else math.inf
         if leases:
             self._clock.at(self._alarm, self._ring, EXPIRY)
+
+
+class Sweep:
+    """The broker looks every `period` seconds, first at `phase` (Celery on Redis).
+
+    At most `batch` leases are ended at each look, those first that ran out first.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        expire: Expire,
+        *,
+        period: float,
+        phase: float = 0.0,
+        batch: float = math.inf,
+    ) -> None:
+        self._clock = clock
+        self._expire = expire
+        self._period = period
+        self._phase = phase
+        self._batch = batch
+        self._leases: list[tuple[float, int, Delivery]] = []
+        self._order = count()
+        self._alarm = math.inf
+
+    def watch(self, delivery: Delivery) -> None:
+        """Expire `delivery` at the first look at or after its `lease_ends` that has room for it."""
+        heappush(self._leases, (delivery.lease_ends, next(self._order), delivery))
+        self._set_alarm(delivery.lease_ends)
+
+    def _set_alarm(self, ends: float) -> None:
+        look = _next_look(max(ends, self._clock.now), self._period, self._phase)
+        if look < self._alarm:
+            self._alarm = look
+            self._clock.at(look, self._look, EXPIRY)
+
+    def _look(self, _: object) -> None:
+        now = self._clock.now
+        if now != self._alarm:
+            return
+        self._alarm = math.inf
+        leases, room = self._leases, self._batch
+        while leases:
+            ends, _order, delivery = leases[0]
+            if _runs(delivery, ends):
+                if ends > now or not room:
+                    break
+                room -= 1
+                self._expire(delivery)
+            heappop(leases)
+        if leases:
+            after_this = math.nextafter(now, math.inf)
+            self._set_alarm(max(leases[0][0], after_this))
+
+
+class MarkAndSweep:
+    """The broker looks every `period` seconds, and ends only what it marked the time before.
+
+    BullMQ: a look marks every active job; a renewal takes the mark away; the next look ends those
+    whose lock has run out and whose mark is still there.
+    """
+
+    def __init__(self, clock: Clock, expire: Expire, *, period: float, phase: float = 0.0) -> None:
+        self._clock = clock
+        self._expire = expire
+        self._period = period
+        self._phase = phase
+        self._active: dict[Delivery, bool] = {}
+        self._waits = False
+
+    def watch(self, delivery: Delivery) -> None:
+        """Start over with `delivery`: it has no mark."""
+        self._active[delivery] = False
+        if not self._waits:
+            self._set_alarm(self._clock.now)
+
+    def _set_alarm(self, time: float) -> None:
+        self._waits = True
+        self._clock.at(_next_look(time, self._period, self._phase), self._look, EXPIRY)
+
+    def _look(self, _: object) -> None:
+        now = self._clock.now
+        self._waits = False
+        held = {d: marked for d, marked in self._active.items() if d.message.is_held_by(d)}
+        ended = [d for d, marked in held.items() if marked and d.lease_ends <= now]
+        self._active = {d: True for d in held if d not in ended}
+        for delivery in ended:
+            self._expire(delivery)
+        if self._active and not self._waits:
+            self._set_alarm(math.nextafter(now, math.inf))
+
+
+def _runs(delivery: Delivery, ends: float) -> bool:
+    """Whether this lease is still the one that holds the message, and has not been moved."""
+    return delivery.lease_ends == ends and delivery.message.is_held_by(delivery)
+
+
+def _next_look(time: float, period: float, phase: float) -> float:
+    """The first look at or after `time`."""
+    looks = max(math.ceil((time - phase) / period - 1e-9), 0)
+    look = on_grid(phase + looks * period)
+    return look if look >= time else on_grid(phase + (looks + 1) * period)

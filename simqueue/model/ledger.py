@@ -18,7 +18,7 @@ class Event:
     Plain numbers, since a row is written several times for each job.
     """
 
-    PUBLISHED: Final = 1
+    PUBLISHED: Final = 1  # the state that the message is in now
     RECEIVED: Final = 2  # when the lease ends, in seconds; infinity without a lease
     STARTED: Final = 3
     FINISHED: Final = 4
@@ -36,6 +36,18 @@ class Event:
     DEAD_LETTERED: Final = 16  # the state that the message was in
     WORKER_CRASHED: Final = 17
     WORKER_RESTARTED: Final = 18
+    LOST: Final = 19  # the state that the message was in
+    MESSAGE_EXPIRED: Final = 20  # the state that the message was in
+    DEDUPLICATED: Final = 21
+    REDRIVEN: Final = 22
+    PUBLISH_RESPONSE_LOST: Final = 23
+    RESPONSE_LOST: Final = 24  # the word for the call
+    UNAVAILABLE: Final = 25  # the word for the call
+    WORKER_PAUSED: Final = 26  # when it goes on
+    WORKER_RESUMED: Final = 27
+    WORKER_DRAINING: Final = 28  # when it is killed
+    WORKER_PARTITIONED: Final = 29  # when it is over
+    CLAIMED: Final = 30  # the word for what the store answered
 
 
 EVENT_NAMES: Final = {

@@ -18,6 +18,8 @@ class State(enum.IntEnum):
     IN_FLIGHT = 2
     ACKED = 3
     DEAD_LETTERED = 4
+    LOST = 5  # the only worker that had it died, and the broker keeps nothing
+    EXPIRED = 6  # its retention ended
 
 
 class Message:
@@ -25,18 +27,24 @@ class Message:
 
     `latest` is the newest delivery. It holds the message, and its lease runs, while the message is
     in flight; afterwards it is only the newest receipt. None once the message is settled.
+
+    `receives` counts deliveries, `attempts` what the broker counts against its limit, `failures`
+    the attempts whose handler raised; `last_delay` is the latest retry delay, in seconds.
     """
 
-    __slots__ = ("job", "latest", "receives", "state")
+    __slots__ = ("attempts", "failures", "job", "last_delay", "latest", "receives", "state")
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.receives = 0
+        self.attempts = 0
+        self.failures = 0
+        self.last_delay = 0.0
         self.latest: Delivery | None = None
         self.state = State.DELAYED
 
     def settle(self, state: State) -> State:
-        """Acked or dead-lettered: `state` is the last one. Return the one before."""
+        """`state` is the message's last one. Return the one before."""
         before, self.state = self.state, state
         self.latest = None
         return before
@@ -49,17 +57,19 @@ class Message:
 class Delivery:
     """One handing of a message to a worker: its receipt, its attempt number, the end of its lease.
 
-    `number` counts all deliveries of the run from 0, `attempt` those of the message from 1.
-    `lease_ends` is in seconds, infinity where the broker keeps no lease.
+    `number` counts all deliveries of the run from 0, `attempt` those of the message from 1, `turn`
+    those of the job from 1: with two messages for one job they differ. Random draws belong to the
+    job and the turn. `lease_ends` is in seconds, infinity where no lease runs.
     """
 
-    __slots__ = ("attempt", "lease_ends", "message", "number", "worker")
+    __slots__ = ("attempt", "lease_ends", "message", "number", "turn", "worker")
 
     def __init__(
-        self, message: Message, worker: Worker, number: int, attempt: int, lease_ends: float
+        self, message: Message, worker: Worker, number: int, turn: int, lease_ends: float
     ) -> None:
         self.message = message
         self.worker = worker
         self.number = number
-        self.attempt = attempt
+        self.attempt = message.receives
+        self.turn = turn
         self.lease_ends = lease_ends

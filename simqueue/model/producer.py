@@ -11,15 +11,16 @@ from simqueue.model.message import Message
 from simqueue.model.world import World
 
 
-def produce(world: World, times: Sequence[float]) -> Generator[Any, Any, None]:
+def produce(world: World, times: Sequence[float], groups: int) -> Generator[Any, Any, None]:
     """Publish job 0, 1, 2, … at `times`, in seconds and in order: a SimPy process.
 
-    Jobs of one instant are all published before the first of them is handed over.
+    Jobs of one instant are all published before the first of them is handed over. They belong to
+    `groups` groups in turn.
     """
-    clock, queue = world.clock, world.queue
+    clock, queue, publish = world.clock, world.queue, world.publish
     for number, time in enumerate(times):
         if time > clock.now:
             queue.hand_over()
             yield Moment(clock, time)
-        queue.publish(Message(Job(number)))
+        publish(Message(Job(number, number % groups)))
     queue.hand_over()

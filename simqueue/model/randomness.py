@@ -31,7 +31,7 @@ class Streams:
 
     def per_job(self, purpose: str) -> Uniforms:
         """Return one uniform draw in [0, 1) for each job."""
-        return self._generator(purpose).random(self._jobs)
+        return self.generator(purpose).random(self._jobs)
 
     def stream(self, purpose: str, transform: Transform) -> Stream:
         """Return the draws of one purpose, for each (job, attempt).
@@ -41,7 +41,7 @@ class Streams:
 
         def block(first: int, attempt: int) -> list[Any]:
             count = min(BLOCK, self._jobs - first)
-            draws = self._generator(purpose, attempt, first // BLOCK).random(count)
+            draws = self.generator(purpose, attempt, first // BLOCK).random(count)
             values: list[Any] = transform(first, draws).tolist()
             return values
 
@@ -55,7 +55,8 @@ class Streams:
         """Return, for each (job, attempt), an exponential time of that `mean`, in seconds."""
         return self.stream(purpose, lambda _, draws: all_on_grid(-mean * np.log1p(-draws)))
 
-    def _generator(self, purpose: str, *place: int) -> np.random.Generator:
+    def generator(self, purpose: str, *place: int) -> np.random.Generator:
+        """Return a generator that `purpose` and `place` (such as a job and a turn) alone name."""
         name = crc32(purpose.encode())
         sequence = np.random.SeedSequence(self._seed, spawn_key=(name, *place))
         return np.random.Generator(np.random.PCG64(sequence))

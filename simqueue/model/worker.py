@@ -6,48 +6,66 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from simqueue.context import Handler
+from simqueue.model.clock import AFTER_RECEIVE
 from simqueue.model.execution import Execution
 from simqueue.model.ledger import Event
-from simqueue.model.message import Delivery
 
 if TYPE_CHECKING:
+    from simqueue.context import Handler
+    from simqueue.model.message import Delivery
     from simqueue.model.world import World
 
-Acknowledge = Callable[[Delivery], None]
+Filter = Callable[["Delivery"], bool]
 
 
 class Worker:
     """Takes deliveries, runs the handler on each, and acks those whose handler returns.
 
     Each free slot asks for one message at a time, so workers take turns.
+
+    Faults and brokers hook in here: `on_start` hears of each delivery whose handler starts,
+    `on_death` of all deliveries that the process held when it died; an ack or a renewal reaches
+    the broker only if all of `ways_to_broker` let it pass.
     """
 
-    def __init__(
-        self,
-        number: int,
-        world: World,
-        handler: Handler,
-        *,
-        concurrency: int,
-        acknowledge: Acknowledge,
-    ) -> None:
+    def __init__(self, number: int, world: World, handler: Handler, *, concurrency: int) -> None:
         self.number = number
+        self.clock = world.clock
         self.running: dict[int, Execution] = {}
         self.alive = True
+        self.accepts = True
+        self.paused_until = 0.0
+        self.execution: type[Execution] = Execution
         self.on_start: list[Callable[[Delivery], Any]] = []
+        self.on_death: list[Callable[[list[Delivery]], Any]] = []
+        self.ways_to_broker: list[Filter] = []
         self._world = world
-        self._clock = world.clock
         self._record = world.ledger.record
         self._queue = world.queue
         self._handler = handler
         self._concurrency = concurrency
-        self._acknowledge = acknowledge
+
+    # Taking messages.
 
     @property
     def places(self) -> int:
         """How many times this worker stands in the line of those who ask for a message."""
-        return self._concurrency
+        return self._concurrency - len(self.running)
+
+    def ask(self) -> None:
+        """Ask for as many messages as there are free slots."""
+        self.accepts = True
+        for _ in range(self.places):
+            self._queue.ask(self)
+
+    def ask_once(self) -> None:
+        """Take one more place in the line."""
+        self._queue.ask(self)
+
+    def stop_asking(self) -> None:
+        """Take no more messages; what runs goes on."""
+        self.accepts = False
+        self._queue.withdraw(self)
 
     def reserve(self) -> bool:
         """Get ready for one more delivery; True to stay first in the line for yet another."""
@@ -57,23 +75,57 @@ class Worker:
         """Receive `delivery` from the queue."""
         self._start(delivery)
 
+    @property
+    def held(self) -> list[Delivery]:
+        """All deliveries that are in this process, running or waiting."""
+        return [execution.delivery for execution in self.running.values()]
+
+    # Running handlers.
+
     def ended(self, delivery: Delivery, error: Exception | None) -> None:
         """The handler has returned (`error` is None) or raised."""
         del self.running[delivery.number]
-        job = delivery.message.job.id
-        now = self._clock.now
+        job, now = delivery.message.job.id, self.clock.now
         if error is None:
             self._record(now, Event.FINISHED, job, delivery.number, self.number)
-            self._acknowledge(delivery)
         else:
             reason = self._world.ledger.word(repr(error))
             self._record(now, Event.FAILED, job, delivery.number, self.number, reason)
-            self._queue.fail(delivery)
-        self._next()
+        self._settle(delivery, error)
+        if self.alive:
+            self._next()
+
+    def reaches_broker(self, delivery: Delivery) -> bool:
+        """Whether what the worker says about `delivery` now arrives."""
+        return all(passes(delivery) for passes in self.ways_to_broker)
+
+    def _start(self, delivery: Delivery) -> None:
+        job = delivery.message.job
+        self._record(self.clock.now, Event.STARTED, job.id, delivery.number, self.number)
+        coroutine = self._handler(job, self._world.context(delivery))
+        self.running[delivery.number] = execution = self.execution(self, delivery, coroutine)
+        for notify in self.on_start:
+            notify(delivery)
+        execution.resume()
+
+    def _settle(self, delivery: Delivery, error: Exception | None) -> None:
+        for passes in self.ways_to_broker:
+            if not passes(delivery):
+                return
+        if error is None:
+            self._queue.ack(delivery)
+        else:
+            self._queue.fail(delivery, getattr(error, "after", None))
+
+    def _next(self) -> None:
+        if self.accepts:
+            self._queue.ask(self)
+
+    # Dying, and coming back.
 
     def crash(self) -> None:
         """Die, with everything that runs or waits in this process. Leases run on."""
-        now = self._clock.now
+        now, held = self.clock.now, self.held
         self.alive = False
         self._record(now, Event.WORKER_CRASHED, worker=self.number)
         for number, execution in self.running.items():
@@ -81,26 +133,16 @@ class Worker:
             job = execution.delivery.message.job.id
             self._record(now, Event.CRASHED, job, number, self.number)
         self.running.clear()
-        self._queue.withdraw(self)
+        self.stop_asking()
+        for notify in self.on_death:
+            notify(held)
 
     def restart(self) -> None:
         """Come back as a fresh process."""
         self.alive = True
-        self._record(self._clock.now, Event.WORKER_RESTARTED, worker=self.number)
-        for _ in range(self.places):
-            self._queue.ask(self)
-
-    def _start(self, delivery: Delivery) -> None:
-        job = delivery.message.job
-        self._record(self._clock.now, Event.STARTED, job.id, delivery.number, self.number)
-        coroutine = self._handler(job, self._world.context(delivery))
-        self.running[delivery.number] = execution = Execution(self, delivery, coroutine)
-        for notify in self.on_start:
-            notify(delivery)
-        execution.resume()
-
-    def _next(self) -> None:
-        self._queue.ask(self)
+        self.paused_until = 0.0
+        self._record(self.clock.now, Event.WORKER_RESTARTED, worker=self.number)
+        self.ask()
 
 
 class PrefetchingWorker(Worker):
@@ -113,18 +155,39 @@ class PrefetchingWorker(Worker):
         super().__init__(*args, **options)
         self._prefetch = prefetch
         self._buffer: deque[Delivery] = deque()
-        self._held = 0
-        self._asks = True
+        self._reserved = 0
+        self._asks = False
 
     @property
     def places(self) -> int:
-        """One: the process asks for all of its slots."""
-        return 1
+        """One while there is room: the process asks for all of its slots."""
+        return int(self._reserved < self._prefetch)
+
+    @property
+    def held(self) -> list[Delivery]:
+        """All deliveries that are in this process, running or waiting."""
+        return [*super().held, *self._buffer]
+
+    def ask(self) -> None:
+        """Ask for as much as there is room for, in one place of the line."""
+        self.accepts = True
+        if self.places and not self._asks:
+            self._asks = True
+            self._queue.ask(self)
+
+    def ask_once(self) -> None:
+        """Take the place in the line, which there is but one of."""
+        self.ask()
+
+    def stop_asking(self) -> None:
+        """Take no more messages; what runs, and what waits in the buffer, goes on."""
+        super().stop_asking()
+        self._asks = False
 
     def reserve(self) -> bool:
         """Get ready for one more delivery; True while there is room for yet another."""
-        self._held += 1
-        self._asks = self._held < self._prefetch
+        self._reserved += 1
+        self._asks = self._reserved < self._prefetch
         return self._asks
 
     def take(self, delivery: Delivery) -> None:
@@ -138,13 +201,58 @@ class PrefetchingWorker(Worker):
         """Die, and the buffer with it."""
         super().crash()
         self._buffer.clear()
-        self._held = 0
-        self._asks = True
+        self._reserved = 0
 
     def _next(self) -> None:
-        self._held -= 1
+        self._reserved -= 1
         if self._buffer:
             self._start(self._buffer.popleft())
-        if not self._asks:
-            self._asks = True
-            self._queue.ask(self)
+        if self.accepts:
+            self.ask()
+
+
+class BatchingWorker(PrefetchingWorker):
+    """Receives up to `prefetch` messages at once, and again when all of them are done.
+
+    `whole`: they are acked together, at the end, and only if none of them failed.
+    """
+
+    def __init__(self, *args: Any, whole: bool = False, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._whole = whole
+        self._done: list[tuple[Delivery, Exception | None]] = []
+
+    def crash(self) -> None:
+        """Die; what was done and not acked yet is as if it had not been."""
+        self._done.clear()
+        super().crash()
+
+    def take(self, delivery: Delivery) -> None:
+        """Take `delivery` into the batch, which is what there is at this instant."""
+        if not self.held:
+            self.clock.at(self.clock.now, self._close, AFTER_RECEIVE)
+        super().take(delivery)
+
+    def _close(self, _: object) -> None:
+        if self._asks:
+            self._asks = False
+            self._queue.withdraw(self)
+
+    def _settle(self, delivery: Delivery, error: Exception | None) -> None:
+        if self._whole:
+            self._done.append((delivery, error))
+        else:
+            super()._settle(delivery, error)
+
+    def _next(self) -> None:
+        if self._buffer:
+            self._start(self._buffer.popleft())
+        if self._buffer or self.running:
+            return
+        done, self._done = self._done, []
+        failure = next((error for _delivery, error in done if error is not None), None)
+        for delivery, _error in done:
+            super()._settle(delivery, failure)
+        self._reserved = 0
+        if self.accepts:
+            self.ask()

@@ -2,44 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from simqueue.context import Claim
+from simqueue.services.base import Client, OpenService, Service
 
 if TYPE_CHECKING:
-    from simqueue.model.world import SimulatedContext
+    from simqueue.model.context import SimulatedContext
+    from simqueue.model.world import World
 
 
-class DedupeStore:
+@dataclass(frozen=True, kw_only=True)
+class Store(Service):
+    """The settings of the dedupe store."""
+
+    name: ClassVar[str] = "store"
+
+    def open(self, world: World) -> DedupeStore:
+        """Return an empty store."""
+        return DedupeStore(self, world)
+
+
+class DedupeStore(OpenService):
     """A table with a unique key and a status, as `INSERT … ON CONFLICT DO NOTHING` would use it.
 
     `rows` maps each key to whether its job was completed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Store, world: World) -> None:
+        super().__init__(settings, world)
         self.rows: dict[str, bool] = {}
 
-    def client(self, context: SimulatedContext) -> StoreClient:  # noqa: ARG002
+    def client(self, context: SimulatedContext) -> StoreClient:
         """Return the store as the handler with this `context` sees it."""
-        return StoreClient(self)
+        return StoreClient(self, context)
 
-
-class StoreClient:
-    """`ctx.store` of one delivery."""
-
-    __slots__ = ("_store",)
-
-    def __init__(self, store: DedupeStore) -> None:
-        self._store = store
-
-    async def claim(self, key: str) -> Claim:
-        """Insert the row if there is none, and say what was found, in one atomic step."""
-        completed = self._store.rows.get(key)
+    def claim(self, key: str) -> Claim:
+        """Insert the row if there is none, and say what was found."""
+        completed = self.rows.get(key)
         if completed is None:
-            self._store.rows[key] = False
+            self.rows[key] = False
             return Claim.WON
         return Claim.DONE if completed else Claim.BUSY
 
+    def complete(self, key: str) -> None:
+        """Mark the row of `key` as done."""
+        self.rows[key] = True
+
+
+class StoreClient(Client):
+    """`ctx.store` of one delivery."""
+
+    __slots__ = ()
+
+    async def claim(self, key: str) -> Claim:
+        """Insert the row if there is none, and say what was found, in one atomic step."""
+        return await self.call("claim", lambda: self._service.claim(key))
+
     async def complete(self, key: str) -> None:
         """Mark the row of `key` as done."""
-        self._store.rows[key] = True
+        await self.call("complete", lambda: self._service.complete(key))

@@ -1,0 +1,110 @@
+"""A worker process dies, with everything in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from simqueue import checks
+from simqueue.faults.base import Fault
+from simqueue.faults.moments import check_moments
+from simqueue.grid import on_grid
+
+if TYPE_CHECKING:
+    from simqueue.model.message import Delivery
+    from simqueue.model.worker import Worker
+    from simqueue.model.world import World
+
+SecondsUntil = Callable[[int, int], float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crash(Fault):
+    """Worker processes die, with everything in them: no `except`, no `finally`, no ack.
+
+    Parameters
+    ----------
+    mean_time_between
+        Mean seconds of work between two crashes of a busy slot, exponentially distributed; None: no
+        such crashes. A process with several busy slots dies as much more often.
+    chance
+        Probability that a delivery takes its worker down, at a uniformly distributed moment of the
+        job's work; 0 to 1.
+    after
+        Seconds into a delivery at which it takes its worker down, each time: a job that kills.
+        None: no such job. Only the jobs in `jobs` do it, if that is given.
+    jobs
+        The ids of the jobs that `after` is about; None: all.
+    at
+        Crashes at given times: pairs (worker, seconds), workers counted from 1.
+    restart_after
+        Seconds until the process is back.
+    """
+
+    mean_time_between: float | None = None
+    chance: float = 0.0
+    after: float | None = None
+    jobs: Sequence[int] | None = None
+    at: Sequence[tuple[int, float]] = ()
+    restart_after: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.mean_time_between is not None:
+            checks.positive("crash.mean_time_between", self.mean_time_between, "seconds")
+        checks.probability("crash.chance", self.chance)
+        if self.after is not None:
+            checks.non_negative("crash.after", self.after, "seconds")
+        if self.jobs is not None:
+            jobs = tuple(checks.whole("crash.jobs", job) for job in self.jobs)
+            object.__setattr__(self, "jobs", jobs)
+        object.__setattr__(self, "at", check_moments("crash.at", self.at))
+        checks.non_negative("crash.restart_after", self.restart_after, "seconds")
+
+    def install(self, world: World) -> None:
+        """Set the times of death that are known, and watch deliveries for the others."""
+        for number, time in self.at:
+            worker = world.worker(number, "crash.at")
+            world.clock.at(on_grid(time), partial(self._strike, worker))
+        if self.mean_time_between is not None:
+            self._expose(world, world.streams.exponential("crash", self.mean_time_between).draw)
+        if self.chance:
+            hit = world.streams.chances("crash chance", self.chance)
+            place = world.streams.stream("crash place", lambda _, draws: draws)
+
+            def moment(job: int, turn: int) -> float | None:
+                attempt = turn if world.work_anew else 0
+                seconds: float = world.work.draw(job, attempt)
+                return seconds * place.draw(job, turn) if hit.draw(job, turn) else None
+
+            self._expose(world, moment)
+        if self.after is not None:
+            chosen = None if self.jobs is None else frozenset(self.jobs)
+
+            def each_time(job: int, _turn: int) -> float | None:
+                return self.after if chosen is None or job in chosen else None
+
+            self._expose(world, each_time)
+
+    def _expose(self, world: World, seconds_until: SecondsUntil) -> None:
+        """Let each delivery's worker die `seconds_until(job, turn)` after its start."""
+
+        def watch(delivery: Delivery) -> None:
+            seconds = seconds_until(delivery.message.job.id, delivery.turn)
+            if seconds is not None:
+                moment = world.clock.after(seconds)
+                world.clock.at(moment, lambda _: self._strike_if_running(delivery))
+
+        for worker in world.workers:
+            worker.on_start.append(watch)
+
+    def _strike_if_running(self, delivery: Delivery) -> None:
+        if delivery.number in delivery.worker.running:
+            self._strike(delivery.worker)
+
+    def _strike(self, worker: Worker, _: object = None) -> None:
+        if worker.alive:
+            worker.crash()
+            clock = worker.clock
+            clock.at(clock.after(self.restart_after), lambda _: worker.restart())

@@ -1,0 +1,86 @@
+"""A worker stands still for a while, and then carries on as if nothing had happened: the zombie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from simqueue import checks
+from simqueue.faults.base import Fault
+from simqueue.faults.moments import check_moments
+from simqueue.grid import on_grid
+from simqueue.model.execution import Pausable
+from simqueue.model.ledger import Event
+
+if TYPE_CHECKING:
+    from simqueue.model.message import Delivery
+    from simqueue.model.worker import Worker
+    from simqueue.model.world import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pause(Fault):
+    """Garbage collection, a blocked event loop, a suspended machine: no progress, no heartbeats.
+
+    Parameters
+    ----------
+    seconds
+        How long a pause lasts.
+    mean_time_between
+        Mean seconds of work between two pauses of a busy slot, exponentially distributed; None: no
+        such pauses.
+    at
+        Pauses at given times: pairs (worker, seconds), workers counted from 1.
+    """
+
+    seconds: float
+    mean_time_between: float | None = None
+    at: Sequence[tuple[int, float]] = ()
+
+    def __post_init__(self) -> None:
+        checks.positive("pause.seconds", self.seconds, "seconds")
+        if self.mean_time_between is not None:
+            checks.positive("pause.mean_time_between", self.mean_time_between, "seconds")
+        object.__setattr__(self, "at", check_moments("pause.at", self.at))
+
+    def install(self, world: World) -> None:
+        """Make handlers able to stand still, and set or draw the moments."""
+        for worker in world.workers:
+            worker.execution = Pausable
+        for number, time in self.at:
+            worker = world.worker(number, "pause.at")
+            world.clock.at(on_grid(time), partial(self._pause, world, worker))
+        if self.mean_time_between is not None:
+            seconds_until = world.streams.exponential("pause", self.mean_time_between)
+
+            def watch(delivery: Delivery) -> None:
+                seconds = seconds_until.draw(delivery.message.job.id, delivery.turn)
+                world.clock.at(world.clock.after(seconds), lambda _: strike(delivery))
+
+            def strike(delivery: Delivery) -> None:
+                if delivery.number in delivery.worker.running:
+                    self._pause(world, delivery.worker)
+
+            for worker in world.workers:
+                worker.on_start.append(watch)
+
+    def _pause(self, world: World, worker: Worker, _: object = None) -> None:
+        clock = world.clock
+        if not worker.alive or worker.paused_until > clock.now:
+            return
+        worker.paused_until = clock.after(self.seconds)
+        took_messages = worker.accepts
+        worker.stop_asking()
+        record = world.ledger.record
+        record(clock.now, Event.WORKER_PAUSED, worker=worker.number, value=worker.paused_until)
+        ends = worker.paused_until
+
+        def resume(_: object) -> None:
+            if worker.alive and worker.paused_until == ends:
+                record(clock.now, Event.WORKER_RESUMED, worker=worker.number)
+                if took_messages:
+                    worker.ask()
+
+        clock.at(ends, resume)

@@ -1,0 +1,136 @@
+"""`ctx` as the simulation gives it to handlers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from simpy.events import Event as SimPyEvent
+
+from simqueue.context import HandlerError, LeaseLost
+from simqueue.model.clock import Moment
+from simqueue.model.ledger import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Generator
+
+    from simqueue.model.message import Delivery
+    from simqueue.model.world import World
+    from simqueue.services.payments import PaymentsClient
+    from simqueue.services.store import StoreClient
+
+T = TypeVar("T")
+
+
+class SimulatedContext:
+    """`simqueue.context.Context` on simulated time, for one delivery."""
+
+    __slots__ = ("_world", "delivery")
+
+    def __init__(self, world: World, delivery: Delivery) -> None:
+        self._world = world
+        self.delivery = delivery
+
+    # What handlers use.
+
+    @property
+    def attempt(self) -> int:
+        """Which delivery of its message this is, from 1."""
+        return self.delivery.attempt
+
+    @property
+    def now(self) -> float:
+        """Seconds since the run began."""
+        return self._world.clock.now
+
+    @property
+    def payments(self) -> PaymentsClient:
+        """The payment provider."""
+        client: PaymentsClient = self._world.services["payments"].client(self)
+        return client
+
+    @property
+    def store(self) -> StoreClient:
+        """The dedupe store."""
+        client: StoreClient = self._world.services["store"].client(self)
+        return client
+
+    async def work(self, share: float = 1.0) -> None:
+        """Be busy for `share` of the job's work."""
+        world, delivery = self._world, self.delivery
+        turn = delivery.turn if world.work_anew else 0
+        seconds = share * world.work.draw(delivery.message.job.id, turn)
+        await self.step("work", _nothing, _checked("work", share, seconds))
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for `seconds`."""
+        await self.step("sleep", _nothing, _checked("sleep", seconds, seconds))
+
+    async def extend(self, seconds: float) -> None:
+        """Let the lease end `seconds` from now. Raises `LeaseLost` where it has run out."""
+        if not 0 < seconds < math.inf:
+            raise HandlerError(f"ctx.extend takes a number of seconds above 0, not {seconds!r}.")
+        await self.step("extend", lambda: self._extend(seconds))
+
+    def _extend(self, seconds: float) -> None:
+        worker, queue = self.delivery.worker, self._world.queue
+        if worker.reaches_broker(self.delivery) and not queue.extend(self.delivery, seconds):
+            raise LeaseLost(f"the lease of attempt {self.attempt} had run out")
+
+    # What services and faults use.
+
+    async def step(self, call: str, action: Callable[[], T], waiting: float = 0.0) -> T:
+        """Do one thing that a handler asked for: wait, act, return what came of it.
+
+        `call` is its name. Faults may come before it, after it, or instead of it.
+        """
+        steps = self._world.steps
+        for hook in steps.before:
+            await hook(self, call)
+        if waiting:
+            await self.pass_time(waiting)
+        result = action()
+        for hook in steps.after:
+            await hook(self, call)
+        return result
+
+    def pass_time(self, seconds: float) -> Moment:
+        """Let `seconds` pass."""
+        clock = self._world.clock
+        return Moment(clock, clock.after(seconds))
+
+    def nothing_more(self) -> Awaitable[None]:
+        """Never return: the process is dead."""
+        return _Never(self._world.clock)
+
+    def note(self, event: int, value: float = math.nan) -> None:
+        """Write a row about this delivery into the ledger."""
+        delivery = self.delivery
+        job, worker = delivery.message.job.id, delivery.worker.number
+        self._world.ledger.record(self.now, event, job, delivery.number, worker, value)
+
+    def effect(self, kind: str) -> None:
+        """Note that the job's effect `kind` was applied to the world now."""
+        self.note(Event.EFFECT, self._world.ledger.word(kind))
+
+    def word(self, text: str) -> int:
+        """Return `text` as the value of a row."""
+        return self._world.ledger.word(text)
+
+
+class _Never(SimPyEvent):
+    """An event that does not happen."""
+
+    def __await__(self) -> Generator[SimPyEvent, Any, None]:
+        yield self
+
+
+def _nothing() -> None:
+    """Do nothing: the time that passes is all."""
+
+
+def _checked(call: str, given: float, seconds: float) -> float:
+    if not 0 <= seconds < math.inf:
+        raise HandlerError(f"ctx.{call} takes a finite number of 0 or more, not {given!r}.")
+    return seconds

@@ -1,0 +1,105 @@
+"""What stands between a producer and the queue."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from simqueue.model.ledger import Event
+from simqueue.model.message import Message, State
+
+if TYPE_CHECKING:
+    from simqueue.model.clock import Clock
+    from simqueue.model.ledger import Ledger
+    from simqueue.model.randomness import Stream
+
+
+class Publish(Protocol):
+    """Puts a message into the queue, to be visible in `delay` seconds."""
+
+    def __call__(self, message: Message, delay: float = 0.0) -> None:
+        """Do it."""
+
+
+class Deduplicating:
+    """Swallows a second publish of the same key within a window; its producer sees success.
+
+    The window starts with the first publish; `refreshes`: each later one starts it anew. What
+    becomes of the message meanwhile does not matter (SQS FIFO goes on after the delete).
+    """
+
+    def __init__(
+        self, publish: Publish, clock: Clock, ledger: Ledger, *, window: float, refreshes: bool
+    ) -> None:
+        self._publish = publish
+        self._clock = clock
+        self._record = ledger.record
+        self._window = window
+        self._refreshes = refreshes
+        self._until: dict[str, float] = {}
+
+    def __call__(self, message: Message, delay: float = 0.0) -> None:
+        """Publish `message`, unless its key is known."""
+        key, now = message.job.key, self._clock.now
+        known = now < self._until.get(key, -math.inf)
+        if not known or self._refreshes:
+            self._until[key] = self._clock.after(self._window)
+        if known:
+            self._record(now, Event.PUBLISHED, message.job.id, value=State.VISIBLE)
+            self._record(now, Event.DEDUPLICATED, message.job.id)
+        else:
+            self._publish(message, delay)
+
+
+class SecondCopies:
+    """Makes a second message of some: the broker's own duplicates."""
+
+    def __init__(self, publish: Publish, copies: Stream) -> None:
+        self._publish = publish
+        self._copies = copies
+
+    def __call__(self, message: Message, delay: float = 0.0) -> None:
+        """Publish `message`, and for some jobs another one."""
+        self._publish(message, delay)
+        if self._copies.draw(message.job.id):
+            self._publish(Message(message.job), delay)
+
+
+class Resending:
+    """A producer that publishes again, `after` seconds later, when it hears no reply.
+
+    The reply is lost with the probability of the draws in `is_lost`; the message has arrived.
+    """
+
+    def __init__(
+        self,
+        publish: Publish,
+        is_lost: Stream,
+        clock: Clock,
+        ledger: Ledger,
+        *,
+        after: float,
+        then: Callable[[], None],
+    ) -> None:
+        self._publish = publish
+        self._is_lost = is_lost
+        self._clock = clock
+        self._record = ledger.record
+        self._after = after
+        self._then = then
+
+    def __call__(self, message: Message, delay: float = 0.0) -> None:
+        """Publish `message`, and again for as long as the reply is lost."""
+        self._send(message, delay, 1)
+
+    def _send(self, message: Message, delay: float, sends: int) -> None:
+        self._publish(message, delay)
+        if self._is_lost.draw(message.job.id, sends):
+            self._record(self._clock.now, Event.PUBLISH_RESPONSE_LOST, message.job.id)
+            again = self._clock.after(self._after)
+            self._clock.at(again, lambda _: self._resend(message, delay, sends + 1))
+
+    def _resend(self, message: Message, delay: float, sends: int) -> None:
+        self._send(Message(message.job), delay, sends)
+        self._then()
