@@ -56,7 +56,7 @@ class Generic:
         `simqueue.backoff`. None: it waits for its lease to run out or, without a lease, it is
         visible at once.
     ordering
-        "none"; "group": while one job of a group is in flight, the others of it wait; "fifo": all
+        "unordered"; "group": while one job of a group is in flight, the others of it wait; "fifo": all
         jobs are one group.
     returns_to
         "back" or "front": where in the queue a message comes back.
@@ -88,7 +88,7 @@ class Generic:
     exhaustion: str = "return"
     exhausted: str = "dead_letter"
     retry_delay: float | Backoff | None = None
-    ordering: str = "none"
+    ordering: str = "unordered"
     returns_to: str = "back"
     delay: float = 0.0
     retention: float | None = None
@@ -161,6 +161,6 @@ WORDS = {
     "on_disconnect": ("wait", "requeue"),
     "exhaustion": ("return", "receive"),
     "exhausted": ("dead_letter", "drop"),
-    "ordering": ("none", "fifo", "group"),
+    "ordering": ("unordered", "fifo", "group"),
     "returns_to": ("back", "front"),
 }

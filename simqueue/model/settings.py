@@ -49,7 +49,7 @@ class LeaseSettings:
     retry
         The delay until a failed message is visible again; None: the worker stays silent.
     ordering
-        "none", "fifo", or "group": first in, first out within each group of jobs.
+        "unordered", "fifo", or "group": first in, first out within each group of jobs.
     returns_to
         The "back" or the "front" of the queue, for messages that come back.
     delay
@@ -79,7 +79,7 @@ class LeaseSettings:
     exhaustion: str = "return"
     exhausted: str = "dead_letter"
     retry: Backoff | None = None
-    ordering: str = "none"
+    ordering: str = "unordered"
     returns_to: str = "back"
     delay: float = 0.0
     retention: float | None = None
