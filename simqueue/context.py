@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,11 +18,13 @@ from typing import Any, Protocol
 class Job:
     """One unit of work that somebody wants done once.
 
-    `id` counts from 0 in order of arrival. `group` is what a broker with groups keeps in order.
-    `turns` counts its deliveries so far: it is the simulation's, not the handler's.
+    `id` counts from 0 in order of arrival. `group` is what a broker with groups keeps in order,
+    `customer` whom the job is for. `turns` counts its deliveries so far: it is the simulation's,
+    not the handler's.
     """
 
     id: int
+    customer: str = "customer-0"
     group: int = 0
     turns: int = field(default=0, repr=False, compare=False)
 
@@ -29,11 +32,6 @@ class Job:
     def key(self) -> str:
         """The idempotency key: made once, when the job is made, and the same on every attempt."""
         return f"job-{self.id}"
-
-    @property
-    def customer(self) -> str:
-        """Whom the job is for."""
-        return f"customer-{self.id}"
 
     @property
     def amount(self) -> int:
@@ -45,7 +43,7 @@ class Claim(enum.Enum):
     """What a dedupe store answers to a claim."""
 
     WON = "won"
-    """Nobody had the key: it is ours now."""
+    """Nobody had the key, or whoever had it has given it up: it is ours now."""
     BUSY = "busy"
     """Another delivery holds the claim and has not completed it."""
     DONE = "done"
@@ -75,6 +73,22 @@ class LeaseLost(Exception):  # noqa: N818 - as above
     """Raised by `Context.extend`: the lease had run out, the message may be with another worker."""
 
 
+class Conflict(Exception):  # noqa: N818 - as above
+    """Raised by a provider: another request with the same idempotency key is at work."""
+
+
+class Mismatch(Exception):  # noqa: N818 - as above
+    """Raised by a provider: the idempotency key was used before, for something else."""
+
+
+class UniqueViolation(Exception):  # noqa: N818 - as above
+    """Raised by a database: a row with this key is there already."""
+
+
+class Fenced(Exception):  # noqa: N818 - as above
+    """Raised by a guarded write: a newer fencing token has written before."""
+
+
 class HandlerError(RuntimeError):
     """A handler did what no handler may do, such as awaiting something that is not of `ctx`.
 
@@ -85,18 +99,85 @@ class HandlerError(RuntimeError):
 class Payments(Protocol):
     """A payment provider."""
 
-    def charge(self, customer: str, amount: int) -> Awaitable[None]:
-        """Take `amount` cents from `customer`. Each call that arrives takes it again."""
+    def charge(self, customer: str, amount: int, *, key: str | None = None) -> Awaitable[None]:
+        """Take `amount` cents from `customer`.
+
+        Without a `key`, each call that arrives takes it again. With one, the provider remembers the
+        answer and gives it again; it raises `Mismatch` if the parameters differ, `Conflict` while
+        the first call is still at work.
+        """
+
+
+class Mailer(Protocol):
+    """Sends e-mails. It has no keys: each call that arrives sends one."""
+
+    def send(self, recipient: str, subject: str) -> Awaitable[None]:
+        """Send an e-mail."""
 
 
 class Store(Protocol):
     """A dedupe store: one row for each idempotency key."""
 
-    def claim(self, key: str) -> Awaitable[Claim]:
-        """Insert the row if there is none, atomically, and say what was found."""
+    def is_done(self, key: str) -> Awaitable[bool]:
+        """Whether the row of `key` is there and completed: a look, which holds nobody off."""
+
+    def claim(self, key: str, *, stale_after: float | None = None) -> Awaitable[Claim]:
+        """Insert the row if there is none, atomically, and say what was found.
+
+        A row that was given up (`fail`), or that is older than `stale_after` seconds and not
+        completed, is taken over.
+        """
+
+    def insert(self, key: str) -> Awaitable[Claim]:
+        """Insert the row if there is none and nothing else: what is there is never taken over."""
 
     def complete(self, key: str) -> Awaitable[None]:
-        """Mark the row as done."""
+        """Mark the row as done, whether there was one or not."""
+
+    def fail(self, key: str) -> Awaitable[None]:
+        """Mark the row as given up, for the next claim to take over."""
+
+
+class Lock(Protocol):
+    """A lock that was got: `token` grows with each grant of it."""
+
+    token: int
+
+    def release(self) -> Awaitable[bool]:
+        """Give it back, if it is still ours; whether it was."""
+
+
+class Locks(Protocol):
+    """A lock service."""
+
+    def acquire(self, name: str, *, ttl: float) -> Awaitable[Lock | None]:
+        """Get the lock for `ttl` seconds, or None if somebody holds it."""
+
+
+class Transaction(Protocol):
+    """A database transaction: all of it happens at commit, or nothing."""
+
+    def insert(self, table: str, key: str, **columns: Any) -> Awaitable[None]:
+        """Insert a row. Raises `UniqueViolation` if `key` is in `table`."""
+
+    def get(self, table: str, key: str) -> Awaitable[dict[str, Any] | None]:
+        """Return the row of `key`, or None."""
+
+    def apply(self, effect: str) -> Awaitable[None]:
+        """Change the database's own data: an effect that happens at commit."""
+
+    def enqueue(self, effect: str, key: str) -> Awaitable[None]:
+        """Put a message into the outbox table, for the relay to send after commit."""
+
+
+class Database(Protocol):
+    """A database with transactions."""
+
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """Begin a transaction; it commits at the end of the block, and rolls back on an error."""
+
+    def guarded_write(self, effect: str, token: int) -> Awaitable[None]:
+        """Apply `effect` unless a higher fencing `token` has written; then raise `Fenced`."""
 
 
 class Context(Protocol):
@@ -115,8 +196,20 @@ class Context(Protocol):
         """The payment provider."""
 
     @property
+    def mailer(self) -> Mailer:
+        """The e-mail service."""
+
+    @property
     def store(self) -> Store:
         """The dedupe store."""
+
+    @property
+    def locks(self) -> Locks:
+        """The lock service."""
+
+    @property
+    def database(self) -> Database:
+        """The database."""
 
     def work(self, share: float = 1.0) -> Awaitable[None]:
         """Be busy for `share` of the job's work (its duration in seconds times `share`)."""

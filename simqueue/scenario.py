@@ -18,8 +18,7 @@ from simqueue.arrivals import Arrivals, Times
 from simqueue.context import Handler
 from simqueue.distributions import Distribution, Recorded
 from simqueue.faults import Crash, Fault, Network
-from simqueue.services.payments import Payments
-from simqueue.services.store import Store
+from simqueue.services import Database, Locks, Mailer, Payments, Service, Store
 
 if TYPE_CHECKING:
     from simqueue.model.settings import LeaseSettings
@@ -99,9 +98,11 @@ class Scenario:
         Who runs the jobs, who holds the messages, what gets lost between them.
     groups
         How many groups the jobs belong to, in turn, for brokers that keep groups in order.
+    customers
+        How many customers the jobs are for, in turn; None: each job has its own.
     faults
         Whatever else goes wrong: any of `simqueue.faults`, in any number.
-    store, payments
+    store, payments, mailer, locks, database
         The services that handlers talk to.
     handler
         The code of the worker: an ``async def handler(job, ctx)``.
@@ -126,9 +127,13 @@ class Scenario:
     workers: Workers = field(default_factory=Workers)
     network: Network = field(default_factory=Network)
     groups: int = 1
+    customers: int | None = None
     faults: Sequence[Fault] = ()
     store: Store = field(default_factory=Store)
     payments: Payments = field(default_factory=Payments)
+    mailer: Mailer = field(default_factory=Mailer)
+    locks: Locks = field(default_factory=Locks)
+    database: Database = field(default_factory=Database)
     horizon: float | None = None
     warmup: float = 0.0
 
@@ -140,6 +145,9 @@ class Scenario:
             "network": (Network, "Network(...)"),
             "store": (Store, "services.Store(...)"),
             "payments": (Payments, "services.Payments(...)"),
+            "mailer": (Mailer, "services.Mailer(...)"),
+            "locks": (Locks, "services.Locks(...)"),
+            "database": (Database, "services.Database(...)"),
         }
         for name, (kind, allowed) in parts.items():
             if not isinstance(getattr(self, name), kind):
@@ -153,6 +161,8 @@ class Scenario:
             raise checks.fail("faults", self.faults, "a sequence of faults, such as Pause(...)")
         object.__setattr__(self, "faults", faults)
         checks.whole("groups", self.groups, 1)
+        if self.customers is not None:
+            checks.whole("customers", self.customers, 1)
         checks.one_of("work_per", self.work_per, ("job", "attempt"))
         fixed = self.arrivals.count
         if self.jobs is None:
@@ -165,6 +175,11 @@ class Scenario:
         if self.horizon is not None:
             checks.positive("horizon", self.horizon, "seconds")
         checks.non_negative("warmup", self.warmup, "seconds")
+
+    @property
+    def services(self) -> tuple[Service, ...]:
+        """The settings of all services."""
+        return (self.store, self.payments, self.mailer, self.locks, self.database)
 
     def replace(self, changes: Mapping[str, Any]) -> Self:
         """Return a copy with `changes` made: dotted names to new values.

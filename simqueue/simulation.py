@@ -46,8 +46,9 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
     for _ in range(world.workers[0].places):
         for worker in world.workers:
             worker.ask_once()
+    customers = scenario.customers or scenario.jobs or 1
     times = scenario.arrivals.times(world.streams.per_job("arrivals"))
-    world.clock.process(produce(world, all_on_grid(times).tolist(), scenario.groups))
+    world.clock.process(produce(world, all_on_grid(times).tolist(), scenario.groups, customers))
     try:
         world.clock.run(scenario.horizon)
     except NeverSettles as error:
@@ -69,7 +70,7 @@ def _world(scenario: Scenario, seed: int) -> World:
         work=streams.stream("work", _work_seconds(scenario.work)),
         work_anew=scenario.work_per == "attempt",
     )
-    for service in (scenario.store, scenario.payments):
+    for service in scenario.services:
         world.services[service.name] = service.open(world)
     world.workers = _hire(scenario, world)
     for worker in world.workers:

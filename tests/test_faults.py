@@ -273,7 +273,7 @@ def test_a_fault_of_ones_own_is_a_small_class():
         (lambda: sq.Outage(service="payments", window=7), "outage.window must be a pair"),
         (
             lambda: run(faults=[sq.Outage(service="fax", window=(0, 1))]),
-            "outage.service must be one of 'store', 'payments', not 'fax'",
+            "outage.service must be one of 'store', 'payments', 'mailer'",
         ),
         (
             lambda: run(faults=[sq.Partition(worker=4, window=(0, 1))]),

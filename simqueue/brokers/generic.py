@@ -56,8 +56,8 @@ class Generic:
         `simqueue.backoff`. None: it waits for its lease to run out or, without a lease, it is
         visible at once.
     ordering
-        "unordered"; "group": while one job of a group is in flight, the others of it wait; "fifo": all
-        jobs are one group.
+        "unordered"; "group": while one job of a group is in flight, the others of it wait; "fifo":
+        all jobs are one group.
     returns_to
         "back" or "front": where in the queue a message comes back.
     delay

@@ -19,8 +19,8 @@ class Fault(ABC):
     def install(self, world: World) -> None:
         """Hook into `world` before its time begins.
 
-        What there is to hook into: `world.clock.at` for things that happen at a time;
-        `worker.on_start`, `worker.on_death` and `worker.ways_to_broker` of each of `world.workers`;
+        What there is to hook into: `world.clock.at` for things that happen at a time; `on_start`,
+        `on_death`, `on_disconnect` and `ways_to_broker` of each of `world.workers`;
         `world.steps.before` and `world.steps.after` for what a handler does through ctx;
         `world.publish` for what producers send. Random draws come from `world.streams`, by a name
         of their own; what happens is noted in `world.ledger`.

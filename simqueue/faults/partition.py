@@ -48,7 +48,7 @@ class Partition(Fault):
         def cut(_: object) -> None:
             record(clock.now, Event.WORKER_PARTITIONED, worker=worker.number, value=end)
             worker.stop_asking()
-            for notify in worker.on_death:
+            for notify in worker.on_disconnect:
                 notify(worker.held)
 
         worker.ways_to_broker.append(passes)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simqueue.model.message import Delivery
     from simqueue.model.worker import Filter
     from simqueue.model.world import World
+    from simqueue.services.outbox import Letter
 
 WHAT = ("crash", "pause", "response lost", "ack lost")
 
@@ -28,7 +29,8 @@ class At(Fault):
     ----------
     step
         The call through ctx, such as "payments.charge", "store.claim" or "work"; "ack" for what
-        the worker says when the handler has returned.
+        the worker says when the handler has returned; "relay.send" for the outbox's relay, which
+        then does not come to mark what it sent, at its `turn`-th send of the letter.
     what
         "crash": the process dies there; "pause": it stands still there for `seconds`; "response
         lost": the call has its effect, the answer never comes; "ack lost": the ack never arrives.
@@ -57,6 +59,9 @@ class At(Fault):
 
     def install(self, world: World) -> None:
         """Lie in wait for the step."""
+        if self.step == "relay.send":
+            world.services["database"].relay.mark_fails.append(self._before_mark)
+            return
         if self.what == "ack lost" or self.step == "ack":
             for worker in world.workers:
                 worker.ways_to_broker.append(self._at_ack(world))
@@ -95,6 +100,10 @@ class At(Fault):
         worker = delivery.worker
         worker.crash()
         world.clock.at(world.clock.after(self.seconds), lambda _: worker.restart())
+
+    def _before_mark(self, letter: Letter) -> bool:
+        """The relay dies, or hears no answer, after it has sent and before it marks."""
+        return letter.job.id == self.job and (self.turn is None or letter.sends == self.turn)
 
     def _at_ack(self, world: World) -> Filter:
         def passes(delivery: Delivery) -> bool:

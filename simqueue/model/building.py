@@ -85,9 +85,9 @@ class LeaseBroker:
             )
             worker.on_start.append(renewal.start)
         if settings.on_disconnect == "lose":
-            worker.on_death.append(queue.lose)
+            worker.on_disconnect.append(queue.lose)
         elif settings.on_disconnect == "requeue":
-            worker.on_death.append(self._requeue_later)
+            worker.on_disconnect.append(self._requeue_later)
 
     def _requeue_later(self, deliveries: list[Delivery]) -> None:
         noticed = self._clock.after(self._settings.disconnect_after)

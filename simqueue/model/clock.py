@@ -45,17 +45,48 @@ class Clock(simpy.Environment):
         return not self._queue or self._queue[0][0] > self._now
 
 
+class Signal:
+    """Something that happens once, which any number of coroutines can wait for."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._happened = False
+        self._waiting: list[Moment] = []
+
+    def happen(self) -> None:
+        """It happens now."""
+        self._happened = True
+        for event in self._waiting:
+            event.schedule_at(self._clock.now)
+        self._waiting.clear()
+
+    async def wait(self) -> None:
+        """Wait for it; return at once if it has happened."""
+        if not self._happened:
+            event = Moment(self._clock, None)
+            self._waiting.append(event)
+            await event
+
+
 class Moment(Event):
-    """An event that happens at a given time. Processes can yield it, coroutines await it."""
+    """An event that happens at a given time, or when it is told to (None).
+
+    Processes can yield it, coroutines await it.
+    """
 
     callbacks: list[Action]
 
-    def __init__(self, clock: Clock, time: float, priority: EventPriority = NORMAL) -> None:
+    def __init__(self, clock: Clock, time: float | None, priority: EventPriority = NORMAL) -> None:
         self.env = clock
         self.callbacks = []
         self._value = None
         self._ok = True
-        heappush(clock._queue, (time, priority, next(clock._eid), self))
+        if time is not None:
+            heappush(clock._queue, (time, priority, next(clock._eid), self))
+
+    def schedule_at(self, time: float) -> None:
+        """Let it happen at `time` after all: it was made without one."""
+        heappush(self.env._queue, (time, NORMAL, next(self.env._eid), self))
 
     def __await__(self) -> Generator[Event, Any, None]:
         yield self

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from simqueue.model.message import Delivery
     from simqueue.model.world import World
+    from simqueue.services.database import DatabaseClient
+    from simqueue.services.locks import LocksClient
+    from simqueue.services.mailer import MailerClient
     from simqueue.services.payments import PaymentsClient
     from simqueue.services.store import StoreClient
 
@@ -51,9 +54,27 @@ class SimulatedContext:
         return client
 
     @property
+    def mailer(self) -> MailerClient:
+        """The e-mail service."""
+        client: MailerClient = self._world.services["mailer"].client(self)
+        return client
+
+    @property
     def store(self) -> StoreClient:
         """The dedupe store."""
         client: StoreClient = self._world.services["store"].client(self)
+        return client
+
+    @property
+    def locks(self) -> LocksClient:
+        """The lock service."""
+        client: LocksClient = self._world.services["locks"].client(self)
+        return client
+
+    @property
+    def database(self) -> DatabaseClient:
+        """The database."""
+        client: DatabaseClient = self._world.services["database"].client(self)
         return client
 
     async def work(self, share: float = 1.0) -> None:

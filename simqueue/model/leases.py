@@ -93,7 +93,7 @@ class Sweep:
         self._set_alarm(delivery.lease_ends)
 
     def _set_alarm(self, ends: float) -> None:
-        look = _next_look(max(ends, self._clock.now), self._period, self._phase)
+        look = next_look(max(ends, self._clock.now), self._period, self._phase)
         if look < self._alarm:
             self._alarm = look
             self._clock.at(look, self._look, EXPIRY)
@@ -140,7 +140,7 @@ class MarkAndSweep:
 
     def _set_alarm(self, time: float) -> None:
         self._waits = True
-        self._clock.at(_next_look(time, self._period, self._phase), self._look, EXPIRY)
+        self._clock.at(next_look(time, self._period, self._phase), self._look, EXPIRY)
 
     def _look(self, _: object) -> None:
         now = self._clock.now
@@ -159,7 +159,7 @@ def _runs(delivery: Delivery, ends: float) -> bool:
     return delivery.lease_ends == ends and delivery.message.is_held_by(delivery)
 
 
-def _next_look(time: float, period: float, phase: float) -> float:
+def next_look(time: float, period: float, phase: float) -> float:
     """The first look at or after `time`."""
     looks = max(math.ceil((time - phase) / period - 1e-9), 0)
     look = on_grid(phase + looks * period)

@@ -11,16 +11,19 @@ from simqueue.model.message import Message
 from simqueue.model.world import World
 
 
-def produce(world: World, times: Sequence[float], groups: int) -> Generator[Any, Any, None]:
+def produce(
+    world: World, times: Sequence[float], groups: int, customers: int
+) -> Generator[Any, Any, None]:
     """Publish job 0, 1, 2, … at `times`, in seconds and in order: a SimPy process.
 
     Jobs of one instant are all published before the first of them is handed over. They belong to
-    `groups` groups in turn.
+    `groups` groups and `customers` customers in turn.
     """
     clock, queue, publish = world.clock, world.queue, world.publish
     for number, time in enumerate(times):
         if time > clock.now:
             queue.hand_over()
             yield Moment(clock, time)
-        publish(Message(Job(number, number % groups)))
+        customer = f"customer-{number % customers}"
+        publish(Message(Job(number, customer, number % groups)))
     queue.hand_over()

@@ -23,9 +23,10 @@ class Worker:
 
     Each free slot asks for one message at a time, so workers take turns.
 
-    Faults and brokers hook in here: `on_start` hears of each delivery whose handler starts,
-    `on_death` of all deliveries that the process held when it died; an ack or a renewal reaches
-    the broker only if all of `ways_to_broker` let it pass.
+    Faults, brokers and services hook in here: `on_start` hears of each delivery whose handler
+    starts; `on_death` of all deliveries that the process held when it died, and `on_disconnect` of
+    them when the broker loses sight of it, dead or not; an ack or a renewal reaches the broker only
+    if all of `ways_to_broker` let it pass.
     """
 
     def __init__(self, number: int, world: World, handler: Handler, *, concurrency: int) -> None:
@@ -38,6 +39,7 @@ class Worker:
         self.execution: type[Execution] = Execution
         self.on_start: list[Callable[[Delivery], Any]] = []
         self.on_death: list[Callable[[list[Delivery]], Any]] = []
+        self.on_disconnect: list[Callable[[list[Delivery]], Any]] = []
         self.ways_to_broker: list[Filter] = []
         self._world = world
         self._record = world.ledger.record
@@ -134,7 +136,7 @@ class Worker:
             self._record(now, Event.CRASHED, job, number, self.number)
         self.running.clear()
         self.stop_asking()
-        for notify in self.on_death:
+        for notify in (*self.on_death, *self.on_disconnect):
             notify(held)
 
     def restart(self) -> None:

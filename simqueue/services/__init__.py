@@ -1,7 +1,10 @@
 """What handlers talk to through `ctx`: each a service that outlives the workers."""
 
 from simqueue.services.base import Service
+from simqueue.services.database import Database
+from simqueue.services.locks import Locks
+from simqueue.services.mailer import Mailer
 from simqueue.services.payments import Payments
 from simqueue.services.store import Store
 
-__all__ = ["Payments", "Service", "Store"]
+__all__ = ["Database", "Locks", "Mailer", "Payments", "Service", "Store"]

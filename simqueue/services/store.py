@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import enum
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from simqueue import checks
 from simqueue.context import Claim
+from simqueue.model.leases import next_look
+from simqueue.model.ledger import Event
 from simqueue.services.base import Client, OpenService, Service
 
 if TYPE_CHECKING:
@@ -15,40 +20,110 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Store(Service):
-    """The settings of the dedupe store."""
+    """The settings of the dedupe store. Times are in seconds.
+
+    Parameters
+    ----------
+    ttl
+        After this time a row is gone, as with a key in Redis; None: rows stay.
+    sweep_after, sweep_every
+        A sweeper looks every `sweep_every` for rows that have been in work for `sweep_after` or
+        more, and sets them to failed; None: there is no sweeper.
+    """
 
     name: ClassVar[str] = "store"
+    ttl: float | None = None
+    sweep_after: float | None = None
+    sweep_every: float = 60.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("ttl", "sweep_after", "sweep_every"):
+            if getattr(self, name) is not None:
+                checks.positive(f"store.{name}", getattr(self, name), "seconds")
 
     def open(self, world: World) -> DedupeStore:
         """Return an empty store."""
         return DedupeStore(self, world)
 
 
-class DedupeStore(OpenService):
-    """A table with a unique key and a status, as `INSERT … ON CONFLICT DO NOTHING` would use it.
+class Status(enum.Enum):
+    """What a row says of its job."""
 
-    `rows` maps each key to whether its job was completed.
-    """
+    IN_WORK = "processing"
+    DONE = "completed"
+    FAILED = "failed"
+
+
+@dataclass
+class Row:
+    """One row: its status, since when, and until when it exists (seconds)."""
+
+    status: Status
+    since: float
+    until: float
+
+
+class DedupeStore(OpenService):
+    """A table with a unique key and a status, as `INSERT … ON CONFLICT` would use it."""
 
     def __init__(self, settings: Store, world: World) -> None:
         super().__init__(settings, world)
-        self.rows: dict[str, bool] = {}
+        self.rows: dict[str, Row] = {}
+        self._settings = settings
 
     def client(self, context: SimulatedContext) -> StoreClient:
         """Return the store as the handler with this `context` sees it."""
         return StoreClient(self, context)
 
-    def claim(self, key: str) -> Claim:
-        """Insert the row if there is none, and say what was found."""
-        completed = self.rows.get(key)
-        if completed is None:
-            self.rows[key] = False
+    def find(self, key: str) -> Row | None:
+        """Return the row of `key`, if it has not gone with time."""
+        row = self.rows.get(key)
+        return row if row is not None and row.until > self.world.clock.now else None
+
+    def claim(self, key: str, stale_after: float | None) -> Claim:
+        """Insert the row, or take over one that was given up or is stale."""
+        row, now = self.find(key), self.world.clock.now
+        if row is not None and row.status is Status.DONE:
+            return Claim.DONE
+        age = now - row.since if row is not None and row.status is Status.IN_WORK else math.inf
+        if age < (math.inf if stale_after is None else stale_after):
+            return Claim.BUSY
+        self._write(key, Status.IN_WORK)
+        return Claim.WON
+
+    def insert(self, key: str) -> Claim:
+        """Insert the row if there is none at all, whatever its status."""
+        row = self.find(key)
+        if row is None:
+            self._write(key, Status.IN_WORK)
             return Claim.WON
-        return Claim.DONE if completed else Claim.BUSY
+        return Claim.DONE if row.status is Status.DONE else Claim.BUSY
 
     def complete(self, key: str) -> None:
         """Mark the row of `key` as done."""
-        self.rows[key] = True
+        self._write(key, Status.DONE)
+
+    def fail(self, key: str) -> None:
+        """Mark the row of `key` as given up."""
+        self._write(key, Status.FAILED)
+
+    def is_done(self, key: str) -> bool:
+        """Whether the row of `key` is there and done."""
+        row = self.find(key)
+        return row is not None and row.status is Status.DONE
+
+    def _write(self, key: str, status: Status) -> None:
+        clock, settings = self.world.clock, self._settings
+        until = math.inf if settings.ttl is None else clock.after(settings.ttl)
+        self.rows[key] = row = Row(status, clock.now, until)
+        if status is Status.IN_WORK and settings.sweep_after is not None:
+            look = next_look(clock.after(settings.sweep_after), settings.sweep_every, 0.0)
+            clock.at(look, lambda _: self._sweep(key, row))
+
+    def _sweep(self, key: str, row: Row) -> None:
+        if self.rows.get(key) is row and row.status is Status.IN_WORK:
+            row.status = Status.FAILED
 
 
 class StoreClient(Client):
@@ -56,10 +131,30 @@ class StoreClient(Client):
 
     __slots__ = ()
 
-    async def claim(self, key: str) -> Claim:
-        """Insert the row if there is none, and say what was found, in one atomic step."""
-        return await self.call("claim", lambda: self._service.claim(key))
+    async def is_done(self, key: str) -> bool:
+        """Whether the row of `key` is there and completed: a look, which holds nobody off."""
+        return await self.call("is_done", lambda: self._service.is_done(key))
+
+    async def claim(self, key: str, *, stale_after: float | None = None) -> Claim:
+        """Insert the row if there is none, in one atomic step, and say what was found.
+
+        A row that was given up, or that has been in work for `stale_after` seconds or more, is
+        taken over.
+        """
+        return await self.call("claim", lambda: self._noting(self._service.claim(key, stale_after)))
+
+    async def insert(self, key: str) -> Claim:
+        """Insert the row if there is none: what is there is never taken over."""
+        return await self.call("insert", lambda: self._noting(self._service.insert(key)))
 
     async def complete(self, key: str) -> None:
-        """Mark the row of `key` as done."""
+        """Mark the row of `key` as done, whether there was one or not."""
         await self.call("complete", lambda: self._service.complete(key))
+
+    async def fail(self, key: str) -> None:
+        """Mark the row of `key` as given up, for the next claim to take over."""
+        await self.call("fail", lambda: self._service.fail(key))
+
+    def _noting(self, answer: Claim) -> Claim:
+        self._context.note(Event.CLAIMED, self._context.word(answer.value))
+        return answer
