@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from simqueue import plotting as plot
     from simqueue import trace, widgets
     from simqueue.advice import advise
-    from simqueue.experiments import sweep
+    from simqueue.experiments import compare, sweep
 
 __version__ = "0.1.0"
 
@@ -72,6 +72,7 @@ __all__ = [
     "advise",
     "backoff",
     "brokers",
+    "compare",
     "faults",
     "handlers",
     "plot",
@@ -85,6 +86,7 @@ __all__ = [
 
 _LATER = {
     "advise": "simqueue.advice",
+    "compare": "simqueue.experiments",
     "plot": "simqueue.plotting",
     "sweep": "simqueue.experiments",
     "trace": "simqueue.trace",

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from simqueue import checks
 from simqueue.figures import DESCRIPTIONS
-from simqueue.intervals import interval
+from simqueue.intervals import interval, two_groups
 from simqueue.scenario import Scenario
 from simqueue.simulation import simulate
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_ROUNDS = 100
 
 Figures = dict[str, float]
 Point = dict[str, Any]
@@ -27,6 +29,7 @@ def sweep(
     values: Mapping[str, Iterable[Any]],
     *,
     replications: int = 20,
+    precision: Mapping[str, float] | None = None,
     seed: int = 0,
     confidence: float = 0.95,
     executor: Executor | None = None,
@@ -43,6 +46,9 @@ def sweep(
     replications
         Runs of each point. Run k uses seed `seed` + k at every point, so all points see the same
         arrivals and durations, and differ only by what was swept (common random numbers).
+    precision
+        Figures and the half-widths that their intervals must not exceed: each point is repeated,
+        `replications` runs at a time, until they don't, 100 times `replications` at most.
     confidence
         Of the intervals, above 0 and below 1.
     executor
@@ -75,12 +81,60 @@ def sweep(
     if not points:
         raise checks.fail("values", dict(values), "dotted names with at least one value each")
     scenarios = [scenario.replace(point) for point in points]
-    runs = [(each, seed + k) for each in scenarios for k in range(replications)]
-    found = run_all(runs, executor=executor, progress=progress)
-    blocks = [found[n : n + replications] for n in range(0, len(found), replications)]
+    with _pool(executor, len(points) * replications) as pool:
+        blocks = _repeated(
+            scenarios, replications, precision or {}, seed, confidence, pool, progress
+        )
     table = _tidy(points, blocks, confidence)
     table.attrs.update(scenario=scenario, parameters=list(values), seed=seed, confidence=confidence)
     return table
+
+
+def compare(
+    scenarios: Mapping[str, Scenario],
+    *,
+    baseline: str | None = None,
+    replications: int = 20,
+    seed: int = 0,
+    confidence: float = 0.95,
+    executor: Executor | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Simulate several scenarios on the same random draws, and return how their figures differ.
+
+    Run k of each scenario uses seed `seed` + k, so a difference is taken between runs that share
+    arrivals and durations: its interval is far narrower than the two that it is made of.
+
+    Parameters
+    ----------
+    scenarios
+        Names and scenarios, two or more.
+    baseline
+        The name of the one that the others are compared with; None: the first.
+    replications, seed, confidence, executor, progress
+        As for `sweep`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each scenario and figure: `scenario`, `figure`, `mean`, `half_width`, and for the
+        difference to the baseline, run by run, `difference`, `difference_half_width` and `differs`
+        (whether 0 lies outside its interval). `groups` says into how many groups the runs fall:
+        2 where a gap of more than half of their range parts them, so that their mean describes
+        neither; see `two_groups`.
+    """
+    names = list(scenarios)
+    if len(names) < 2:
+        raise checks.fail("scenarios", names, "two or more, with names")
+    base = names[0] if baseline is None else checks.one_of("baseline", baseline, names)
+    checks.whole("replications", replications, 1)
+    checks.whole("seed", seed)
+    runs = [(scenarios[name], seed + k) for name in names for k in range(replications)]
+    found = run_all(runs, executor=executor, progress=progress)
+    blocks = {
+        name: found[n * replications : (n + 1) * replications] for n, name in enumerate(names)
+    }
+    return _differences(blocks, base, confidence)
 
 
 def run_all(
@@ -90,7 +144,14 @@ def run_all(
     progress: bool = True,
 ) -> list[Figures]:
     """Return the figures of each (scenario, seed), in their order."""
-    with _pool(executor, len(runs)) as pool, _bar(len(runs), progress) as advance:
+    with _pool(executor, len(runs)) as pool:
+        return _run(runs, pool, progress)
+
+
+def _run(
+    runs: Sequence[tuple[Scenario, int]], pool: Executor | None, progress: bool
+) -> list[Figures]:
+    with _bar(len(runs), progress) as advance:
         if pool is None:
             return [_advancing(advance, _figures(*run)) for run in runs]
         futures = [pool.submit(_figures, scenario, seed) for scenario, seed in runs]
@@ -102,6 +163,41 @@ def run_all(
             for future in futures:
                 future.cancel()
         return [future.result() for future in futures]
+
+
+def _repeated(
+    scenarios: Sequence[Scenario],
+    replications: int,
+    precision: Mapping[str, float],
+    seed: int,
+    confidence: float,
+    pool: Executor | None,
+    progress: bool,
+) -> list[list[Figures]]:
+    """Run each scenario `replications` times, and again until its intervals are narrow enough."""
+    for figure, half_width in precision.items():
+        checks.one_of("precision", figure, DESCRIPTIONS)
+        checks.positive(f"precision of {figure}", half_width)
+    blocks: list[list[Figures]] = [[] for _ in scenarios]
+    todo = list(range(len(scenarios)))
+    for done in range(0, MOST_ROUNDS * replications, replications):
+        seeds = range(seed + done, seed + done + replications)
+        found = _run([(scenarios[n], each) for n in todo for each in seeds], pool, progress)
+        for place, n in enumerate(todo):
+            blocks[n] += found[place * replications : (place + 1) * replications]
+        todo = [n for n in todo if not _is_precise(blocks[n], precision, confidence)]
+        if not todo:
+            break
+    return blocks
+
+
+def _is_precise(
+    block: Sequence[Figures], precision: Mapping[str, float], confidence: float
+) -> bool:
+    return all(
+        interval([figures[figure] for figures in block], confidence).half_width <= half_width
+        for figure, half_width in precision.items()
+    )
 
 
 def _figures(scenario: Scenario, seed: int) -> Figures:
@@ -168,6 +264,33 @@ def _tidy(
                     "high": found.high,
                     "half_width": found.half_width,
                     "replications": found.replications,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _differences(
+    blocks: Mapping[str, list[Figures]], baseline: str, confidence: float
+) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for name, block in blocks.items():
+        for figure in DESCRIPTIONS:
+            values = [figures[figure] for figures in block]
+            base = [figures[figure] for figures in blocks[baseline]]
+            own = interval(values, confidence)
+            gap = interval([a - b for a, b in zip(values, base, strict=True)], confidence)
+            rows.append(
+                {
+                    "scenario": name,
+                    "figure": figure,
+                    "mean": own.mean,
+                    "half_width": own.half_width,
+                    "difference": gap.mean,
+                    "difference_half_width": gap.half_width,
+                    "differs": bool(gap.low > 0 or gap.high < 0),
+                    "groups": 1 if two_groups(values) is None else 2,
                 }
             )
     return pd.DataFrame(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,6 +47,24 @@ def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     variance = math.fsum((value - mean) ** 2 for value in there) / (count - 1)
     reach = student_t_quantile((1 + confidence) / 2, count - 1)
     return Interval(mean, reach * math.sqrt(variance / count), count)
+
+
+def two_groups(values: Sequence[float]) -> tuple[list[float], list[float]] | None:
+    """Return `values` as two groups, low and high, if they fall into two; otherwise None.
+
+    They do where one gap between neighbours is wider than half of the whole range, and at least two
+    values lie on either side of it: some runs recover and the others never do. A mean of both
+    describes neither.
+    """
+    there = sorted(float(value) for value in values if not math.isnan(value))
+    if len(there) < 4 or there[0] == there[-1]:
+        return None
+    gaps = [high - low for low, high in itertools.pairwise(there)]
+    widest = max(range(len(gaps)), key=gaps.__getitem__)
+    low, high = there[: widest + 1], there[widest + 1 :]
+    if gaps[widest] <= (there[-1] - there[0]) / 2 or min(len(low), len(high)) < 2:
+        return None
+    return low, high
 
 
 def student_t_quantile(probability: float, degrees: int) -> float:

@@ -144,3 +144,64 @@ def test_an_interrupted_sweep_raises_and_leaves_no_process_behind():
     )
     assert done.stdout.splitlines() == ["workers: True", "interrupted; left: []"]
     assert "Traceback" not in done.stderr
+
+
+# Precision and comparison.
+
+
+def test_precision_repeats_a_point_until_its_interval_is_narrow():
+    """The noisy point is run more often than the quiet one, and both are narrow enough."""
+    what = WHAT.replace({"work_per": "attempt"})
+    table = sq.sweep(
+        what,
+        {"broker.lease": [3, 500]},
+        replications=4,
+        precision={"duplicate_delivery_rate": 0.012},
+    )
+    rows = table[table.figure == "duplicate_delivery_rate"].set_index("broker.lease")
+    assert (rows.half_width <= 0.012).all()
+    assert rows.replications[500] == 4
+    assert rows.replications[3] > 4
+
+
+def test_precision_of_an_unknown_figure_is_refused():
+    """One clear sentence."""
+    with pytest.raises(ValueError, match="precision must be one of 'jobs'"):
+        sq.sweep(WHAT, {"broker.lease": [5]}, precision={"happiness": 1})
+
+
+def test_a_difference_is_taken_run_by_run():
+    """Common random numbers: its interval is far narrower than those of the two means."""
+    table = sq.compare(
+        {"20 s": WHAT.replace({"broker.lease": 20}), "21 s": WHAT.replace({"broker.lease": 21})},
+        replications=10,
+    )
+    row = table[(table.scenario == "21 s") & (table.figure == "duplicate_delivery_rate")].iloc[0]
+    runs = [
+        [
+            sq.simulate(WHAT.replace({"broker.lease": lease}), seed).figures[
+                "duplicate_delivery_rate"
+            ]
+            for seed in range(10)
+        ]
+        for lease in (20, 21)
+    ]
+    expected = interval([b - a for a, b in zip(*runs, strict=True)])
+    assert row.difference == expected.mean < 0
+    assert row.difference_half_width == expected.half_width < row.half_width / 1.5
+    assert row.differs
+
+
+def test_a_scenario_does_not_differ_from_itself():
+    """Not by a hair."""
+    table = sq.compare({"a": WHAT, "b": WHAT}, replications=2, baseline="b")
+    assert not table.differs.any()
+    assert (table.difference.dropna() == 0).all()
+
+
+def test_compare_wants_two_scenarios_and_a_baseline_among_them():
+    """One clear sentence each."""
+    with pytest.raises(ValueError, match="scenarios must be two or more"):
+        sq.compare({"a": WHAT})
+    with pytest.raises(ValueError, match="baseline must be one of 'a', 'b', not 'c'"):
+        sq.compare({"a": WHAT, "b": WHAT}, baseline="c")

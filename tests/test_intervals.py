@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from simqueue.intervals import interval, student_t_quantile
+from simqueue.intervals import interval, student_t_quantile, two_groups
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,15 @@ def test_nan_is_left_out():
     found = interval([1, math.nan, 3])
     assert (found.mean, found.replications) == (2, 2)
     assert math.isnan(interval([math.nan]).mean)
+
+
+def test_values_that_fall_into_two_groups_are_told_apart():
+    """Six of 24 runs recover, 18 never do: one mean would describe none of them."""
+    low, high = two_groups([0.0] * 18 + [40.0, 39, 41, 40, 38, 42])
+    assert (len(low), len(high)) == (18, 6)
+
+
+@pytest.mark.parametrize("values", [[], [1, 1, 1, 1], [1, 2, 3, 4, 5], [1, 1.1, 1.2, 9]])
+def test_one_group_stays_one(values):
+    """Spread out, all the same, or with a single outlier."""
+    assert two_groups(values) is None
