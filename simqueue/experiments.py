@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor, Future, as_completed
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -155,13 +155,9 @@ def _run(
         if pool is None:
             return [_advancing(advance, _figures(*run)) for run in runs]
         futures = [pool.submit(_figures, scenario, seed) for scenario, seed in runs]
-        try:
-            for future in as_completed(futures):
-                future.result()
-                advance()
-        finally:
-            for future in futures:
-                future.cancel()
+        for future in as_completed(futures):
+            future.result()
+            advance()
         return [future.result() for future in futures]
 
 
@@ -211,13 +207,39 @@ def _advancing(advance: Callable[[], Any], figures: Figures) -> Figures:
 
 @contextmanager
 def _pool(executor: Executor | None, runs: int) -> Iterator[Executor | None]:
-    """Give an executor for the runs; None: run them here. Of our own, no process is left alive."""
-    pool = _own_pool(runs) if executor is None else None
-    try:
-        yield pool or executor
-    finally:
-        if pool is not None:
-            pool.shutdown(wait=True, kill_workers=True)
+    """Give an executor for the runs; None: run them here. Whatever happens, nothing runs on."""
+    own = _own_pool(runs) if executor is None else None
+    if executor is not None:
+        pool = Cancelling(executor)
+        try:
+            yield pool
+        finally:
+            pool.cancel()
+    else:
+        try:
+            yield own
+        finally:
+            if own is not None:
+                own.shutdown(wait=True, kill_workers=True)
+
+
+class Cancelling(Executor):
+    """Somebody else's executor, which can be told to forget what we gave it and it did not begin."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._futures: list[Future[Any]] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Pass it on."""
+        future = self._executor.submit(fn, *args, **kwargs)
+        self._futures.append(future)
+        return future
+
+    def cancel(self) -> None:
+        """Let it begin nothing more of ours."""
+        for future in self._futures:
+            future.cancel()
 
 
 def _own_pool(runs: int) -> Any:

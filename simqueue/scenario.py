@@ -52,6 +52,9 @@ class Workers:
     ack_batch
         "each": every message of a batch is acked as its handler returns; "whole": all together at
         the end, and none of them if one failed.
+    throttled
+        Whether a process receives all there is and runs only what finds a free slot: the rest is
+        received, counted, and not run. Not together with `prefetch` or `batch`.
     crash
         How processes die; None: they don't.
     """
@@ -61,6 +64,7 @@ class Workers:
     prefetch: float | None = None
     batch: int | None = None
     ack_batch: str = "each"
+    throttled: bool = False
     crash: Crash | None = None
 
     def __post_init__(self) -> None:
@@ -72,6 +76,8 @@ class Workers:
             checks.whole("workers.batch", self.batch, 1)
             if self.prefetch is not None:
                 raise checks.fail("workers.prefetch", self.prefetch, "None together with a batch")
+        if self.throttled and (self.prefetch or self.batch):
+            raise checks.fail("workers.throttled", True, "False together with prefetch or batch")
         checks.one_of("workers.ack_batch", self.ack_batch, ("each", "whole"))
         if self.crash is not None:
             if not isinstance(self.crash, Crash):

@@ -12,7 +12,7 @@ from simqueue.model.lease_queue import NeverSettles
 from simqueue.model.ledger import Event, Ledger
 from simqueue.model.producer import produce
 from simqueue.model.randomness import Streams, Transform
-from simqueue.model.worker import BatchingWorker, PrefetchingWorker, Worker
+from simqueue.model.worker import BatchingWorker, PrefetchingWorker, ThrottledWorker, Worker
 from simqueue.model.world import World
 from simqueue.result import Result
 
@@ -91,6 +91,8 @@ def _hire(scenario: Scenario, world: World) -> list[Worker]:
     elif team.batch is not None:
         kind, options["prefetch"] = BatchingWorker, team.batch
         options["whole"] = team.ack_batch == "whole"
+    elif team.throttled:
+        kind = ThrottledWorker
     return [kind(number, world, scenario.handler, **options) for number in range(1, team.count + 1)]
 
 

@@ -289,3 +289,46 @@ def test_wrong_faults_are_refused_with_one_sentence(make, sentence):
     """Name, value, what is allowed."""
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+def test_a_receive_counts_even_if_its_reply_is_lost():
+    """F7: P(dead unseen) = p^r."""
+    p, r = 0.5, 3
+    result = run(
+        0, jobs=20_000, workers=5, arrivals=sq.Poisson(50), lease=10, max_receives=r,
+        network=sq.Network(delivery_lost=p),
+    )  # fmt: skip
+    unseen = (result.jobs.executions == 0) & (result.jobs.outcome == "dead-lettered")
+    assert unseen.mean() == pytest.approx(p**r, rel=0.05)
+    assert result.figures["dead_letter_rate"] == unseen.mean()
+
+
+@pytest.mark.parametrize(("jobs", "dead"), [(700, 124), (500, 0), (576, 0), (577, 1)])
+def test_throttled_receives_use_up_attempts_of_jobs_that_never_ran(jobs, dead):
+    """F9: C = 64 slots, r = 9: dead unrun = max(0, N - C r)."""
+    result = run(1, jobs=jobs, concurrency=64, throttled=True, lease=30, max_receives=9)
+    unrun = result.jobs.executions == 0
+    assert unrun.sum() == dead
+    assert (result.jobs.outcome[unrun] == "dead-lettered").all()
+
+
+@pytest.mark.parametrize(("ttl", "window"), [(None, 2), (0.5, 5)])
+def test_kills_between_effect_mark_and_ack(ttl, window):
+    """F10: duplicates k * (effect->mark), and k * (mark->ack) too if the key is gone by then."""
+    per_second = 0.01
+
+    async def effect_mark_ack(job, ctx):
+        if await ctx.store.is_done(job.key):
+            return
+        await ctx.payments.charge(job.customer, job.amount)
+        await ctx.sleep(2)
+        await ctx.store.complete(job.key)
+        await ctx.sleep(3)
+
+    result = run(
+        jobs=20_000, workers=50, arrivals=sq.Poisson(2), lease=20, handler=effect_mark_ack,
+        store=sq.services.Store(ttl=ttl), crash=sq.Crash(mean_time_between=1 / per_second),
+    )  # fmt: skip
+    chance = 1 - math.exp(-per_second * window)
+    expected = chance / (1 - chance) if ttl else chance
+    assert result.figures["extra_effects"] == pytest.approx(expected, rel=0.15)

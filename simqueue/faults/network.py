@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from simqueue.model.context import SimulatedContext
     from simqueue.model.message import Delivery
     from simqueue.model.randomness import Stream
+    from simqueue.model.worker import Worker
     from simqueue.model.world import World
 
 
@@ -26,6 +27,8 @@ class Network(Fault):
     ----------
     ack_lost
         An ack or a nack never arrives at the broker. The worker believes that it did.
+    delivery_lost
+        A delivery never arrives at its worker. The broker has counted it, and its lease runs.
     response_lost
         A call to a service has its effect, and the handler gets `ResponseLost` instead of the
         answer.
@@ -35,12 +38,13 @@ class Network(Fault):
     """
 
     ack_lost: float = 0.0
+    delivery_lost: float = 0.0
     response_lost: float = 0.0
     publish_response_lost: float = 0.0
     resend_after: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("ack_lost", "response_lost", "publish_response_lost"):
+        for name in ("ack_lost", "delivery_lost", "response_lost", "publish_response_lost"):
             checks.probability(f"network.{name}", getattr(self, name))
         checks.non_negative("network.resend_after", self.resend_after, "seconds")
         if self.publish_response_lost == 1:
@@ -50,6 +54,9 @@ class Network(Fault):
         """Stand in the way of those that can get lost."""
         if self.ack_lost:
             self._lose_acks(world)
+        if self.delivery_lost:
+            for worker in world.workers:
+                self._lose_deliveries(world, worker)
         if self.response_lost:
             self._lose_responses(world)
         if self.publish_response_lost:
@@ -75,6 +82,21 @@ class Network(Fault):
 
         for worker in world.workers:
             worker.ways_to_broker.append(passes)
+
+    def _lose_deliveries(self, world: World, worker: Worker) -> None:
+        lost = world.streams.chances("delivery lost", self.delivery_lost)
+        take = worker.take
+
+        def take_if_it_comes(delivery: Delivery) -> None:
+            job = delivery.message.job.id
+            if lost.draw(job, delivery.turn):
+                now, number = world.clock.now, delivery.number
+                world.ledger.record(now, Event.DELIVERY_LOST, job, number, worker.number)
+                worker.missed()
+            else:
+                take(delivery)
+
+        worker.take = take_if_it_comes  # type: ignore[method-assign]
 
     def _lose_responses(self, world: World) -> None:
         streams: dict[str, Stream] = {}

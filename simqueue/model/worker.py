@@ -77,6 +77,10 @@ class Worker:
         """Receive `delivery` from the queue."""
         self._start(delivery)
 
+    def missed(self) -> None:
+        """A delivery on its way here got lost: ask again in its place."""
+        self._queue.ask(self)
+
     @property
     def held(self) -> list[Delivery]:
         """All deliveries that are in this process, running or waiting."""
@@ -199,6 +203,12 @@ class PrefetchingWorker(Worker):
         else:
             self._buffer.append(delivery)
 
+    def missed(self) -> None:
+        """A delivery on its way here got lost: there is room for another."""
+        self._reserved -= 1
+        if self.accepts:
+            self.ask()
+
     def crash(self) -> None:
         """Die, and the buffer with it."""
         super().crash()
@@ -211,6 +221,34 @@ class PrefetchingWorker(Worker):
             self._start(self._buffer.popleft())
         if self.accepts:
             self.ask()
+
+
+class ThrottledWorker(Worker):
+    """Receives all there is, and runs what finds a free slot; the rest is received and not run.
+
+    A poller in front of a function with limited concurrency does so. What is not run comes back
+    when its lease ends, one receive older.
+    """
+
+    @property
+    def places(self) -> int:
+        """One, for good."""
+        return 1
+
+    def reserve(self) -> bool:
+        """Stay first in the line."""
+        return True
+
+    def take(self, delivery: Delivery) -> None:
+        """Start `delivery` if a slot is free."""
+        if len(self.running) < self._concurrency:
+            self._start(delivery)
+
+    def missed(self) -> None:
+        """Nothing to do: it stands in line."""
+
+    def _next(self) -> None:
+        pass
 
 
 class BatchingWorker(PrefetchingWorker):
