@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, as_completed
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simqueue import checks
 from simqueue.figures import DESCRIPTIONS
 from simqueue.intervals import interval, two_groups
-from simqueue.scenario import Scenario
-from simqueue.simulation import simulate
+from simqueue.runs import Figures, pool_for, run, run_all
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import pandas as pd
+
+    from simqueue.scenario import Scenario
 
 MOST_ROUNDS = 100
 
-Figures = dict[str, float]
 Point = dict[str, Any]
 
 
@@ -81,7 +80,7 @@ def sweep(
     if not points:
         raise checks.fail("values", dict(values), "dotted names with at least one value each")
     scenarios = [scenario.replace(point) for point in points]
-    with _pool(executor, len(points) * replications) as pool:
+    with pool_for(executor, len(points) * replications) as pool:
         blocks = _repeated(
             scenarios, replications, precision or {}, seed, confidence, pool, progress
         )
@@ -137,30 +136,6 @@ def compare(
     return _differences(blocks, base, confidence)
 
 
-def run_all(
-    runs: Sequence[tuple[Scenario, int]],
-    *,
-    executor: Executor | None = None,
-    progress: bool = True,
-) -> list[Figures]:
-    """Return the figures of each (scenario, seed), in their order."""
-    with _pool(executor, len(runs)) as pool:
-        return _run(runs, pool, progress)
-
-
-def _run(
-    runs: Sequence[tuple[Scenario, int]], pool: Executor | None, progress: bool
-) -> list[Figures]:
-    with _bar(len(runs), progress) as advance:
-        if pool is None:
-            return [_advancing(advance, _figures(*run)) for run in runs]
-        futures = [pool.submit(_figures, scenario, seed) for scenario, seed in runs]
-        for future in as_completed(futures):
-            future.result()
-            advance()
-        return [future.result() for future in futures]
-
-
 def _repeated(
     scenarios: Sequence[Scenario],
     replications: int,
@@ -178,7 +153,7 @@ def _repeated(
     todo = list(range(len(scenarios)))
     for done in range(0, MOST_ROUNDS * replications, replications):
         seeds = range(seed + done, seed + done + replications)
-        found = _run([(scenarios[n], each) for n in todo for each in seeds], pool, progress)
+        found = run([(scenarios[n], each) for n in todo for each in seeds], pool, progress)
         for place, n in enumerate(todo):
             blocks[n] += found[place * replications : (place + 1) * replications]
         todo = [n for n in todo if not _is_precise(blocks[n], precision, confidence)]
@@ -194,78 +169,6 @@ def _is_precise(
         interval([figures[figure] for figures in block], confidence).half_width <= half_width
         for figure, half_width in precision.items()
     )
-
-
-def _figures(scenario: Scenario, seed: int) -> Figures:
-    return simulate(scenario, seed).figures
-
-
-def _advancing(advance: Callable[[], Any], figures: Figures) -> Figures:
-    advance()
-    return figures
-
-
-@contextmanager
-def _pool(executor: Executor | None, runs: int) -> Iterator[Executor | None]:
-    """Give an executor for the runs; None: run them here. Whatever happens, nothing runs on."""
-    own = _own_pool(runs) if executor is None else None
-    if executor is not None:
-        pool = Cancelling(executor)
-        try:
-            yield pool
-        finally:
-            pool.cancel()
-    else:
-        try:
-            yield own
-        finally:
-            if own is not None:
-                own.shutdown(wait=True, kill_workers=True)
-
-
-class Cancelling(Executor):
-    """Somebody else's executor, which can be told to forget what we gave it and it did not begin."""
-
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
-        self._futures: list[Future[Any]] = []
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Pass it on."""
-        future = self._executor.submit(fn, *args, **kwargs)
-        self._futures.append(future)
-        return future
-
-    def cancel(self) -> None:
-        """Let it begin nothing more of ours."""
-        for future in self._futures:
-            future.cancel()
-
-
-def _own_pool(runs: int) -> Any:
-    try:
-        import loky
-    except ImportError:
-        return None
-    processes = min(loky.cpu_count(), runs)
-    return loky.ProcessPoolExecutor(processes, initializer=_leave_interrupts_to_parent)
-
-
-def _leave_interrupts_to_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _bar(total: int, wanted: bool) -> Iterator[Callable[[], Any]]:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        wanted = False
-    if not wanted:
-        yield lambda: None
-        return
-    with tqdm(total=total, unit="run", delay=1, leave=False) as bar:
-        yield bar.update
 
 
 def _tidy(

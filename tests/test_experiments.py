@@ -94,7 +94,7 @@ def test_a_handler_that_only_this_process_knows_can_be_swept():
 )
 def test_a_wrong_sweep_is_refused_before_anything_runs(call, sentence, monkeypatch):
     """No run is started for a sweep that would fail later."""
-    monkeypatch.setattr("simqueue.experiments.run_all", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr("simqueue.experiments.run", lambda *_, **__: pytest.fail("it ran"))
     with pytest.raises(ValueError, match=sentence):
         call()
 
