@@ -160,6 +160,9 @@ class Transaction(Protocol):
     def insert(self, table: str, key: str, **columns: Any) -> Awaitable[None]:
         """Insert a row. Raises `UniqueViolation` if `key` is in `table`."""
 
+    def try_lock(self, name: str) -> Awaitable[bool]:
+        """Take an advisory lock until the transaction ends; whether nobody else has it."""
+
     def get(self, table: str, key: str) -> Awaitable[dict[str, Any] | None]:
         """Return the row of `key`, or None."""
 

@@ -151,6 +151,22 @@ def test_a_run_that_would_never_end_says_so():
         run(100, workers=4, lease=30, late_ack="unexpired")
 
 
+def test_a_run_that_gets_nowhere_says_so_even_with_a_horizon():
+    """It fails at once and is retried at once: time would never reach the horizon."""
+
+    async def fails_at_once(job, ctx):
+        raise sq.Retry("no")
+
+    with pytest.raises(sq.NeverSettles, match=r"at one instant: it fails at once .*'no'"):
+        run(lease=None, horizon=100, handler=fails_at_once)
+
+
+def test_many_receives_are_fine_as_long_as_time_goes_on():
+    """30,000 deliveries, a horizon, no complaint."""
+    result = run(1, lease=None, horizon=30_000, handler=failing)
+    assert len(result.deliveries) == 30_000
+
+
 # F6: a crash.
 
 

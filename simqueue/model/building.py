@@ -54,6 +54,8 @@ class LeaseBroker:
             endless=endless,
         )
         publish: Publish = queue.publish
+        if settings.delay:
+            publish = partial(queue.publish, delay=settings.delay)
         if settings.retention is not None:
             publish = self._ending_retention(publish, settings.retention)
         if settings.own_duplicates:
@@ -67,7 +69,7 @@ class LeaseBroker:
                 window=settings.dedupe_window,
                 refreshes=settings.dedupe_refreshes,
             )
-        self.publish = partial(publish, delay=settings.delay) if settings.delay else publish
+        self.publish = publish
 
     def meet(self, worker: Worker) -> None:
         """Do for `worker` what this broker, or its client library, does for workers."""
@@ -94,8 +96,8 @@ class LeaseBroker:
         self._clock.at(noticed, lambda _: self.queue.requeue(deliveries))
 
     def _ending_retention(self, publish: Publish, retention: float) -> Publish:
-        def publish_for_a_while(message: Message, delay: float = 0.0) -> None:
-            publish(message, delay)
+        def publish_for_a_while(message: Message) -> None:
+            publish(message)
             self._clock.at(
                 self._clock.after(retention), lambda _: self.queue.end_retention(message)
             )

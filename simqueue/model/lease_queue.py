@@ -20,16 +20,13 @@ from simqueue.model.clock import EXPIRY, RECEIVE
 from simqueue.model.leases import AtOnce, LeaseCheck
 from simqueue.model.ledger import Event
 from simqueue.model.lines import Line
-from simqueue.model.message import Delivery, Message, State
+from simqueue.model.message import MOST_RECEIVES, Delivery, Message, State
 
 if TYPE_CHECKING:
     from simqueue.model.clock import Clock
     from simqueue.model.ledger import Ledger
     from simqueue.model.settings import LeaseSettings
     from simqueue.model.worker import Worker
-
-MOST_RECEIVES = 10_000
-"""A message received this often, in a run without a horizon, is taken to go round for ever."""
 
 
 class NeverSettles(RuntimeError):  # noqa: N818 - it names what the run does
@@ -54,7 +51,7 @@ class LeaseQueue:
         on_return = settings.exhaustion == "return"
         self._limit_on_return = limit if on_return else math.inf
         self._limit_on_receive = math.inf if on_return else limit
-        self._most_receives = math.inf if endless else MOST_RECEIVES
+        self._endless = endless
         self._lease = settings.lease if settings.lease_from == "hand_over" else None
         self._late_ack = settings.late_ack
         self._counts = settings.counts
@@ -217,11 +214,8 @@ class LeaseQueue:
     def _deliver(self, message: Message, worker: Worker) -> Delivery:
         ledger = self._ledger
         message.receives += 1
-        if message.receives > self._most_receives:
-            raise NeverSettles(
-                f"Job {message.job.id} was delivered {MOST_RECEIVES:,} times and is still not "
-                "settled: give the scenario a horizon, or the broker a limit."
-            )
+        if message.receives > message.patience:
+            self._check_progress(message)
         message.attempts += self._receive_counts
         message.state = State.IN_FLIGHT
         ends = self._clock.after(self._lease) if self._lease else math.inf
@@ -233,6 +227,22 @@ class LeaseQueue:
         if ends < math.inf:
             self._leases.watch(delivery)
         return delivery
+
+    def _check_progress(self, message: Message) -> None:
+        """Raise NeverSettles if `message` goes round and round, and no horizon will end it."""
+        often = f"Job {message.job.id} was delivered {message.receives - 1:,} times"
+        if not self._endless:
+            raise NeverSettles(
+                f"{often} and is still not settled: give the scenario a horizon, or the broker a "
+                "limit of receives."
+            )
+        if message.checked_at == self._clock.now:
+            raise NeverSettles(
+                f"{often}, many of them at one instant: it fails at once and is retried at once; "
+                "give the broker a retry delay."
+            )
+        message.checked_at = self._clock.now
+        message.patience += MOST_RECEIVES
 
     def _expire(self, delivery: Delivery) -> None:
         self._note(Event.EXPIRED, delivery)

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from simqueue.model.worker import Worker
 
 
+MOST_RECEIVES = 10_000
+"""A message received this often is taken to go round for ever, unless the run has a horizon."""
+
+
 class State(enum.IntEnum):
     """Where a message stands. It is settled from `ACKED` on."""
 
@@ -29,16 +33,22 @@ class Message:
     in flight; afterwards it is only the newest receipt. None once the message is settled.
 
     `receives` counts deliveries, `attempts` what the broker counts against its limit, `failures`
-    the attempts whose handler raised; `last_delay` is the latest retry delay, in seconds.
+    the attempts whose handler raised; `last_delay` is the latest retry delay, in seconds. At more
+    receives than `patience` the queue looks whether the run gets anywhere; it did at `checked_at`.
     """
 
-    __slots__ = ("attempts", "failures", "job", "last_delay", "latest", "receives", "state")
+    __slots__ = (
+        "attempts", "checked_at", "failures", "job", "last_delay", "latest", "patience",
+        "receives", "state",
+    )  # fmt: skip
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.receives = 0
         self.attempts = 0
         self.failures = 0
+        self.patience = MOST_RECEIVES
+        self.checked_at = -1.0
         self.last_delay = 0.0
         self.latest: Delivery | None = None
         self.state = State.DELAYED

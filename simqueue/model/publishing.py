@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Publish(Protocol):
-    """Puts a message into the queue, to be visible in `delay` seconds."""
+    """Puts a message into the queue."""
 
-    def __call__(self, message: Message, delay: float = 0.0) -> None:
+    def __call__(self, message: Message) -> None:
         """Do it."""
 
 
@@ -39,7 +39,7 @@ class Deduplicating:
         self._refreshes = refreshes
         self._until: dict[str, float] = {}
 
-    def __call__(self, message: Message, delay: float = 0.0) -> None:
+    def __call__(self, message: Message) -> None:
         """Publish `message`, unless its key is known."""
         key, now = message.job.key, self._clock.now
         known = now < self._until.get(key, -math.inf)
@@ -49,7 +49,7 @@ class Deduplicating:
             self._record(now, Event.PUBLISHED, message.job.id, value=State.VISIBLE)
             self._record(now, Event.DEDUPLICATED, message.job.id)
         else:
-            self._publish(message, delay)
+            self._publish(message)
 
 
 class SecondCopies:
@@ -59,11 +59,11 @@ class SecondCopies:
         self._publish = publish
         self._copies = copies
 
-    def __call__(self, message: Message, delay: float = 0.0) -> None:
+    def __call__(self, message: Message) -> None:
         """Publish `message`, and for some jobs another one."""
-        self._publish(message, delay)
+        self._publish(message)
         if self._copies.draw(message.job.id):
-            self._publish(Message(message.job), delay)
+            self._publish(Message(message.job))
 
 
 class Resending:
@@ -89,17 +89,17 @@ class Resending:
         self._after = after
         self._then = then
 
-    def __call__(self, message: Message, delay: float = 0.0) -> None:
+    def __call__(self, message: Message) -> None:
         """Publish `message`, and again for as long as the reply is lost."""
-        self._send(message, delay, 1)
+        self._send(message, 1)
 
-    def _send(self, message: Message, delay: float, sends: int) -> None:
-        self._publish(message, delay)
+    def _send(self, message: Message, sends: int) -> None:
+        self._publish(message)
         if self._is_lost.draw(message.job.id, sends):
             self._record(self._clock.now, Event.PUBLISH_RESPONSE_LOST, message.job.id)
             again = self._clock.after(self._after)
-            self._clock.at(again, lambda _: self._resend(message, delay, sends + 1))
+            self._clock.at(again, lambda _: self._resend(message, sends + 1))
 
-    def _resend(self, message: Message, delay: float, sends: int) -> None:
-        self._send(Message(message.job), delay, sends)
+    def _resend(self, message: Message, sends: int) -> None:
+        self._send(Message(message.job), sends)
         self._then()

@@ -147,6 +147,10 @@ class Transaction:
             await locked[place].over.wait()
         await self._client.call("insert", lambda: self._insert(place, columns))
 
+    async def try_lock(self, name: str) -> bool:
+        """Take advisory lock `name` until this transaction ends; whether nobody else has it."""
+        return await self._client.call("try_lock", lambda: self._try_lock(("advisory", name)))
+
     async def get(self, table: str, key: str) -> dict[str, Any] | None:
         """Return the row of `key`, as committed or as written here, or None."""
         return await self._client.call("get", lambda: self._get(table, key))
@@ -166,6 +170,9 @@ class Transaction:
             raise UniqueViolation(f"{table} has a row {key!r} already")
         self._server.locked[place] = self
         self._rows[place] = columns
+
+    def _try_lock(self, place: tuple[str, str]) -> bool:
+        return self._server.locked.setdefault(place, self) is self
 
     def _get(self, table: str, key: str) -> dict[str, Any] | None:
         own = self._rows.get((table, key))
