@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from simqueue import plotting as plot
     from simqueue import trace, widgets
     from simqueue.advice import advise
-    from simqueue.experiments import compare, sweep
+    from simqueue.experiments import compare, cross, sweep
 
 __version__ = "0.1.0"
 
@@ -73,6 +73,7 @@ __all__ = [
     "backoff",
     "brokers",
     "compare",
+    "cross",
     "faults",
     "handlers",
     "plot",
@@ -87,6 +88,7 @@ __all__ = [
 _LATER = {
     "advise": "simqueue.advice",
     "compare": "simqueue.experiments",
+    "cross": "simqueue.experiments",
     "plot": "simqueue.plotting",
     "sweep": "simqueue.experiments",
     "trace": "simqueue.trace",

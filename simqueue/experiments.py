@@ -60,7 +60,8 @@ def sweep(
     -------
     DataFrame
         Tidy: a row for each point and figure. One column for each swept parameter, then `figure`,
-        `mean`, `low`, `high`, `half_width`, `replications` (those in which the figure exists). In
+        `mean`, `low`, `high`, `half_width`, `replications` (those in which the figure exists), and
+        `groups`, 2 where the runs fall into two and the mean describes neither (`two_groups`). In
         `attrs`: "scenario", "parameters", "seed", "confidence".
 
     Raises
@@ -87,6 +88,36 @@ def sweep(
     table = _tidy(points, blocks, confidence)
     table.attrs.update(scenario=scenario, parameters=list(values), seed=seed, confidence=confidence)
     return table
+
+
+def cross(
+    scenario: Scenario,
+    rows: Mapping[str, Mapping[str, Any]],
+    columns: Mapping[str, Mapping[str, Any]],
+    *,
+    replications: int = 20,
+    seed: int = 0,
+    confidence: float = 0.95,
+    executor: Executor | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Simulate `scenario` with every set of changes in `rows` under every one in `columns`.
+
+    Each is a name with dotted changes, as for `Scenario.replace`: strategies by faults, say.
+    Returns a tidy table as `sweep` does, with the names in the columns "row" and "column".
+    """
+    for name, sets in (("rows", rows), ("columns", columns)):
+        if not sets:
+            raise checks.fail(name, dict(sets), "one or more names, each with its changes")
+    checks.whole("replications", replications, 1)
+    points = [{"row": row, "column": column} for row in rows for column in columns]
+    scenarios = [
+        scenario.replace({**rows[point["row"]], **columns[point["column"]]}) for point in points
+    ]
+    runs = [(each, seed + k) for each in scenarios for k in range(replications)]
+    found = run_all(runs, executor=executor, progress=progress)
+    blocks = [found[n : n + replications] for n in range(0, len(found), replications)]
+    return _tidy(points, blocks, confidence)
 
 
 def compare(
@@ -179,7 +210,8 @@ def _tidy(
     rows = []
     for point, block in zip(points, blocks, strict=True):
         for figure in DESCRIPTIONS:
-            found = interval([figures[figure] for figures in block], confidence)
+            values = [figures[figure] for figures in block]
+            found = interval(values, confidence)
             rows.append(
                 {
                     **point,
@@ -189,6 +221,7 @@ def _tidy(
                     "high": found.high,
                     "half_width": found.half_width,
                     "replications": found.replications,
+                    "groups": 1 if two_groups(values) is None else 2,
                 }
             )
     return pd.DataFrame(rows)

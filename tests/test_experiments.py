@@ -25,6 +25,7 @@ def test_a_sweep_is_tidy():
     table = sq.sweep(WHAT, OVER, replications=3)
     assert list(table.columns) == [
         "broker.lease", "handler", "figure", "mean", "low", "high", "half_width", "replications",
+        "groups",
     ]  # fmt: skip
     assert len(table) == 4 * len(DESCRIPTIONS)
     assert table["broker.lease"].unique().tolist() == [5, 20]

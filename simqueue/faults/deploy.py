@@ -53,18 +53,19 @@ class Deploy(Fault):
     def _drain(self, world: World, worker: Worker, _: object = None) -> None:
         if not worker.alive:
             return
-        worker.stop_asking()
+        drain = object()
+        worker.stop_asking(drain)
         kill_at = world.clock.after(self.grace)
         now, number = world.clock.now, worker.number
         world.ledger.record(now, Event.WORKER_DRAINING, worker=number, value=kill_at)
         if worker.held:
-            world.clock.at(kill_at, lambda _: self._end(world, worker))
+            world.clock.at(kill_at, lambda _: self._end(world, worker, drain))
         else:
-            self._end(world, worker)
+            self._end(world, worker, drain)
 
-    def _end(self, world: World, worker: Worker) -> None:
-        if not worker.alive:
-            return
+    def _end(self, world: World, worker: Worker, drain: object) -> None:
+        if not worker.is_held_back_by(drain):
+            return  # it died meanwhile
         if self.push_back:
             world.queue.requeue(worker.held)
         worker.crash()

@@ -47,10 +47,10 @@ class Partition(Fault):
 
         def cut(_: object) -> None:
             record(clock.now, Event.WORKER_PARTITIONED, worker=worker.number, value=end)
-            worker.stop_asking()
+            worker.stop_asking(self, lasting=True)
             for notify in worker.on_disconnect:
                 notify(worker.held)
 
         worker.ways_to_broker.append(passes)
         clock.at(start, cut)
-        clock.at(end, lambda _: worker.ask() if worker.alive else None)
+        clock.at(end, lambda _: worker.go_on(self))

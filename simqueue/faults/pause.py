@@ -51,7 +51,7 @@ class Pause(Fault):
             worker.execution = Pausable
         for number, time in self.at:
             worker = world.worker(number, "pause.at")
-            world.clock.at(on_grid(time), partial(self._pause, world, worker))
+            world.clock.at(on_grid(time), partial(self._strike, world, worker))
         if self.mean_time_between is not None:
             seconds_until = world.streams.exponential("pause", self.mean_time_between)
 
@@ -61,26 +61,26 @@ class Pause(Fault):
 
             def strike(delivery: Delivery) -> None:
                 if delivery.number in delivery.worker.running:
-                    self._pause(world, delivery.worker)
+                    self._strike(world, delivery.worker)
 
             for worker in world.workers:
                 worker.on_start.append(watch)
 
-    def _pause(self, world: World, worker: Worker, _: object = None) -> None:
-        clock = world.clock
-        if not worker.alive or worker.paused_until > clock.now:
-            return
-        worker.paused_until = clock.after(self.seconds)
-        took_messages = worker.accepts
-        worker.stop_asking()
-        record = world.ledger.record
-        record(clock.now, Event.WORKER_PAUSED, worker=worker.number, value=worker.paused_until)
-        ends = worker.paused_until
+    def _strike(self, world: World, worker: Worker, _: object = None) -> None:
+        if worker.alive and worker.paused_until <= world.clock.now:
+            stand_still(world, worker, self.seconds)
 
-        def resume(_: object) -> None:
-            if worker.alive and worker.paused_until == ends:
-                record(clock.now, Event.WORKER_RESUMED, worker=worker.number)
-                if took_messages:
-                    worker.ask()
 
-        clock.at(ends, resume)
+def stand_still(world: World, worker: Worker, seconds: float) -> None:
+    """Let `worker`, whose executions are `Pausable`, stand still for `seconds` from now."""
+    clock, record, pause = world.clock, world.ledger.record, object()
+    worker.paused_until = ends = clock.after(seconds)
+    worker.stop_asking(pause)
+    record(clock.now, Event.WORKER_PAUSED, worker=worker.number, value=ends)
+
+    def resume(_: object) -> None:
+        if worker.is_held_back_by(pause):
+            record(clock.now, Event.WORKER_RESUMED, worker=worker.number)
+            worker.go_on(pause)
+
+    clock.at(ends, resume)

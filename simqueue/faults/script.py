@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from simqueue import checks
 from simqueue.context import ResponseLost
 from simqueue.faults.base import Fault
+from simqueue.faults.pause import stand_still
 from simqueue.model.execution import Pausable
 from simqueue.model.ledger import Event
 
@@ -87,10 +88,7 @@ class At(Fault):
             self._crash(world, ctx.delivery)
             await ctx.nothing_more()
         elif self.what == "pause":
-            worker.paused_until = world.clock.after(self.seconds)
-            ends = worker.paused_until
-            record, number = world.ledger.record, worker.number
-            record(world.clock.now, Event.WORKER_PAUSED, worker=number, value=ends)
+            stand_still(world, worker, self.seconds)
             await ctx.pass_time(self.seconds)
         else:
             ctx.note(Event.RESPONSE_LOST, world.ledger.word(call))
@@ -107,7 +105,8 @@ class At(Fault):
 
     def _at_ack(self, world: World) -> Filter:
         def passes(delivery: Delivery) -> bool:
-            if not self._is_it(delivery):
+            is_ack = delivery.number not in delivery.worker.running
+            if not (is_ack and self._is_it(delivery)):
                 return True
             if self.what == "crash":
                 self._crash(world, delivery)

@@ -116,7 +116,7 @@ def _line(settings: LeaseSettings) -> Line:
 
 def _lease_check(
     settings: LeaseSettings,
-) -> Callable[[Clock, Callable[[Delivery], None]], LeaseCheck]:
+) -> Callable[[Clock, Callable[[list[Delivery]], None]], LeaseCheck]:
     if settings.sweep_period is None:
         return AtOnce
     period, phase = settings.sweep_period, settings.sweep_phase

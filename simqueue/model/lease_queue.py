@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from simqueue.model.clock import EXPIRY, RECEIVE
@@ -43,7 +44,7 @@ class LeaseQueue:
         ledger: Ledger,
         *,
         line: Line,
-        lease_check: Callable[[Clock, Callable[[Delivery], None]], LeaseCheck] = AtOnce,
+        lease_check: Callable[[Clock, Callable[[list[Delivery]], None]], LeaseCheck] = AtOnce,
         retry_delay: Callable[[Delivery], float] | None = None,
         endless: bool = False,
     ) -> None:
@@ -53,6 +54,7 @@ class LeaseQueue:
         self._limit_on_receive = math.inf if on_return else limit
         self._endless = endless
         self._lease = settings.lease if settings.lease_from == "hand_over" else None
+        self._leaseless = settings.lease is None
         self._late_ack = settings.late_ack
         self._counts = settings.counts
         self._receive_counts = int("receive" in settings.counts)
@@ -140,29 +142,36 @@ class LeaseQueue:
             self._leases.watch(delivery)
 
     def extend(self, delivery: Delivery, seconds: float) -> bool:
-        """Let the lease end `seconds` from now; False where it has run out already."""
+        """Let the lease end `seconds` from now; False where it has run out already.
+
+        A broker without leases has none to extend, and no objection.
+        """
         if not delivery.message.is_held_by(delivery):
             return False
+        if self._leaseless:
+            return True
         self.start_lease(delivery, seconds)
         self._note(Event.EXTENDED, delivery, delivery.lease_ends)
         return True
 
     def requeue(self, deliveries: Iterable[Delivery]) -> None:
         """Take back what a worker held that is gone."""
-        for delivery in deliveries:
-            message = delivery.message
-            if message.is_held_by(delivery):
-                message.attempts += "disconnect" in self._counts
-                self._note(Event.NACKED, delivery, self._clock.now)
-                self._take_back(message, self._clock.now)
+        with self.at_once():
+            for delivery in deliveries:
+                message = delivery.message
+                if message.is_held_by(delivery):
+                    message.attempts += "disconnect" in self._counts
+                    self._note(Event.NACKED, delivery, self._clock.now)
+                    self._take_back(message, self._clock.now)
 
     def lose(self, deliveries: Iterable[Delivery]) -> None:
         """Forget what a worker held that is gone: nobody else has a copy."""
-        for delivery in deliveries:
-            message = delivery.message
-            if message.is_held_by(delivery):
-                self._note(Event.LOST, delivery, message.settle(State.LOST))
-                self._visible.freed(message)
+        with self.at_once():
+            for delivery in deliveries:
+                message = delivery.message
+                if message.is_held_by(delivery):
+                    self._note(Event.LOST, delivery, message.settle(State.LOST))
+                    self._visible.freed(message)
 
     # What the broker, or somebody who runs it, does.
 
@@ -174,6 +183,14 @@ class LeaseQueue:
             elif not self._hand_over_due:
                 self._hand_over_due = True
                 self._clock.at(self._clock.now, self._hand_over, RECEIVE)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Let all that happens inside come before the next message is handed over."""
+        outer, self._handing_over = self._handing_over, True
+        yield
+        self._handing_over = outer
+        self.hand_over()
 
     def end_retention(self, message: Message) -> None:
         """Remove `message`, wherever it is, unless it is settled."""
@@ -244,10 +261,12 @@ class LeaseQueue:
         message.checked_at = self._clock.now
         message.patience += MOST_RECEIVES
 
-    def _expire(self, delivery: Delivery) -> None:
-        self._note(Event.EXPIRED, delivery)
-        delivery.message.attempts += "expiry" in self._counts
-        self._take_back(delivery.message, self._clock.now)
+    def _expire(self, deliveries: list[Delivery]) -> None:
+        with self.at_once():
+            for delivery in deliveries:
+                self._note(Event.EXPIRED, delivery)
+                delivery.message.attempts += "expiry" in self._counts
+                self._take_back(delivery.message, self._clock.now)
 
     def _take_back(self, message: Message, visible_at: float) -> None:
         message.state = State.DELAYED

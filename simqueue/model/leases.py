@@ -14,7 +14,7 @@ from simqueue.model.clock import EXPIRY, Clock
 if TYPE_CHECKING:
     from simqueue.model.message import Delivery
 
-Expire = Callable[["Delivery"], None]
+Expire = Callable[[list["Delivery"]], None]
 
 
 class LeaseCheck(Protocol):
@@ -50,17 +50,18 @@ class AtOnce:
         now = self._clock.now
         if now != self._alarm:
             return
-        leases = self._leases
+        leases, ended = self._leases, []
         while leases:
             ends, _order, delivery = leases[0]
             if _runs(delivery, ends):
                 if ends > now:
                     break
-                self._expire(delivery)
+                ended.append(delivery)
             heappop(leases)
         self._alarm = leases[0][0] if leases else math.inf
         if leases:
             self._clock.at(self._alarm, self._ring, EXPIRY)
+        self._expire(ended)
 
 
 class Sweep:
@@ -103,18 +104,18 @@ class Sweep:
         if now != self._alarm:
             return
         self._alarm = math.inf
-        leases, room = self._leases, self._batch
+        leases, ended = self._leases, []
         while leases:
             ends, _order, delivery = leases[0]
             if _runs(delivery, ends):
-                if ends > now or not room:
+                if ends > now or len(ended) >= self._batch:
                     break
-                room -= 1
-                self._expire(delivery)
+                ended.append(delivery)
             heappop(leases)
         if leases:
             after_this = math.nextafter(now, math.inf)
             self._set_alarm(max(leases[0][0], after_this))
+        self._expire(ended)
 
 
 class MarkAndSweep:
@@ -148,8 +149,7 @@ class MarkAndSweep:
         held = {d: marked for d, marked in self._active.items() if d.message.is_held_by(d)}
         ended = [d for d, marked in held.items() if marked and d.lease_ends <= now]
         self._active = {d: True for d in held if d not in ended}
-        for delivery in ended:
-            self._expire(delivery)
+        self._expire(ended)
         if self._active and not self._waits:
             self._set_alarm(math.nextafter(now, math.inf))
 

@@ -34,13 +34,13 @@ class Worker:
         self.clock = world.clock
         self.running: dict[int, Execution] = {}
         self.alive = True
-        self.accepts = True
         self.paused_until = 0.0
         self.execution: type[Execution] = Execution
         self.on_start: list[Callable[[Delivery], Any]] = []
         self.on_death: list[Callable[[list[Delivery]], Any]] = []
         self.on_disconnect: list[Callable[[list[Delivery]], Any]] = []
         self.ways_to_broker: list[Filter] = []
+        self._held_back: dict[object, bool] = {}
         self._world = world
         self._record = world.ledger.record
         self._queue = world.queue
@@ -54,9 +54,17 @@ class Worker:
         """How many times this worker stands in the line of those who ask for a message."""
         return self._concurrency - len(self.running)
 
+    @property
+    def accepts(self) -> bool:
+        """Whether this worker takes messages: it is alive, and nothing holds it back."""
+        return self.alive and not self._held_back
+
+    def is_held_back_by(self, reason: object) -> bool:
+        """Whether this `reason` to take no messages still holds."""
+        return reason in self._held_back
+
     def ask(self) -> None:
         """Ask for as many messages as there are free slots."""
-        self.accepts = True
         for _ in range(self.places):
             self._queue.ask(self)
 
@@ -64,9 +72,22 @@ class Worker:
         """Take one more place in the line."""
         self._queue.ask(self)
 
-    def stop_asking(self) -> None:
-        """Take no more messages; what runs goes on."""
-        self.accepts = False
+    def stop_asking(self, reason: object, *, lasting: bool = False) -> None:
+        """Take no more messages until this `reason` is gone; what runs goes on.
+
+        A crash takes reasons with it, unless they are `lasting`: those that lie outside the process.
+        """
+        self._held_back[reason] = lasting
+        self._leave_line()
+
+    def go_on(self, reason: object) -> None:
+        """Let this `reason` be gone: take messages again, unless another one still holds."""
+        if reason in self._held_back:
+            del self._held_back[reason]
+            if self.accepts:
+                self.ask()
+
+    def _leave_line(self) -> None:
         self._queue.withdraw(self)
 
     def reserve(self) -> bool:
@@ -139,7 +160,8 @@ class Worker:
             job = execution.delivery.message.job.id
             self._record(now, Event.CRASHED, job, number, self.number)
         self.running.clear()
-        self.stop_asking()
+        self._held_back = {reason: True for reason, lasting in self._held_back.items() if lasting}
+        self._leave_line()
         for notify in (*self.on_death, *self.on_disconnect):
             notify(held)
 
@@ -148,7 +170,8 @@ class Worker:
         self.alive = True
         self.paused_until = 0.0
         self._record(self.clock.now, Event.WORKER_RESTARTED, worker=self.number)
-        self.ask()
+        if self.accepts:
+            self.ask()
 
 
 class PrefetchingWorker(Worker):
@@ -176,7 +199,6 @@ class PrefetchingWorker(Worker):
 
     def ask(self) -> None:
         """Ask for as much as there is room for, in one place of the line."""
-        self.accepts = True
         if self.places and not self._asks:
             self._asks = True
             self._queue.ask(self)
@@ -185,9 +207,8 @@ class PrefetchingWorker(Worker):
         """Take the place in the line, which there is but one of."""
         self.ask()
 
-    def stop_asking(self) -> None:
-        """Take no more messages; what runs, and what waits in the buffer, goes on."""
-        super().stop_asking()
+    def _leave_line(self) -> None:
+        super()._leave_line()
         self._asks = False
 
     def reserve(self) -> bool:
@@ -274,9 +295,8 @@ class BatchingWorker(PrefetchingWorker):
         super().take(delivery)
 
     def _close(self, _: object) -> None:
-        if self._asks:
-            self._asks = False
-            self._queue.withdraw(self)
+        if self._asks and self.held:
+            self._leave_line()
 
     def _settle(self, delivery: Delivery, error: Exception | None) -> None:
         if self._whole:
@@ -291,8 +311,10 @@ class BatchingWorker(PrefetchingWorker):
             return
         done, self._done = self._done, []
         failure = next((error for _delivery, error in done if error is not None), None)
-        for delivery, _error in done:
-            super()._settle(delivery, failure)
+        with self._queue.at_once():
+            for delivery, _error in done:
+                if self.alive:
+                    super()._settle(delivery, failure)
         self._reserved = 0
         if self.accepts:
             self.ask()
