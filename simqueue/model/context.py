@@ -15,13 +15,9 @@ from simqueue.model.ledger import Event
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator
 
+    from simqueue.context import Database, Locks, Mailer, Payments, Store
     from simqueue.model.message import Delivery
     from simqueue.model.world import World
-    from simqueue.services.database import DatabaseClient
-    from simqueue.services.locks import LocksClient
-    from simqueue.services.mailer import MailerClient
-    from simqueue.services.payments import PaymentsClient
-    from simqueue.services.store import StoreClient
 
 T = TypeVar("T")
 
@@ -48,33 +44,33 @@ class SimulatedContext:
         return self._world.clock.now
 
     @property
-    def payments(self) -> PaymentsClient:
+    def payments(self) -> Payments:
         """The payment provider."""
-        client: PaymentsClient = self._world.services["payments"].client(self)
+        client: Payments = self._world.services["payments"].client(self)
         return client
 
     @property
-    def mailer(self) -> MailerClient:
+    def mailer(self) -> Mailer:
         """The e-mail service."""
-        client: MailerClient = self._world.services["mailer"].client(self)
+        client: Mailer = self._world.services["mailer"].client(self)
         return client
 
     @property
-    def store(self) -> StoreClient:
+    def store(self) -> Store:
         """The dedupe store."""
-        client: StoreClient = self._world.services["store"].client(self)
+        client: Store = self._world.services["store"].client(self)
         return client
 
     @property
-    def locks(self) -> LocksClient:
+    def locks(self) -> Locks:
         """The lock service."""
-        client: LocksClient = self._world.services["locks"].client(self)
+        client: Locks = self._world.services["locks"].client(self)
         return client
 
     @property
-    def database(self) -> DatabaseClient:
+    def database(self) -> Database:
         """The database."""
-        client: DatabaseClient = self._world.services["database"].client(self)
+        client: Database = self._world.services["database"].client(self)
         return client
 
     async def work(self, share: float = 1.0) -> None:
