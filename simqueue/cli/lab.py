@@ -1,0 +1,111 @@
+"""`simqueue lab`: the course, in JupyterLab on this machine."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import click
+
+LOOPBACK = "127.0.0.1"
+NOTIFICATIONS = "@jupyterlab/apputils-extension:notification"
+NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
+
+HELP = """Where do I begin to learn about job queues?
+
+Opens the course of notebooks in JupyterLab, at its first page, in your browser. Only this
+machine can reach it. Ctrl-C ends it.
+
+\b
+In the folder of the course:
+  simqueue lab
+On another port, to open the printed address yourself:
+  simqueue lab --port 9000 --no-browser
+"""
+
+
+@click.command(help=HELP, short_help="Open the course: where do I begin?")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65_535),
+    metavar="N",
+    help="Port, 1 to 65535. [8888 or the next]",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def lab(port: int | None, no_browser: bool) -> None:
+    """The command `simqueue lab`."""
+    notebooks = find_notebooks()
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise ImportError("The course needs JupyterLab: pip install 'simqueue[course]'.")
+    if port is not None:
+        _check_free(port)
+    click.echo("Opening the course in JupyterLab. Ctrl-C ends it.")
+    app = importlib.import_module("jupyterlab.labapp").LabApp
+    with tempfile.TemporaryDirectory(prefix="simqueue-lab-") as folder:
+        be_quiet_about_news(Path(folder))
+        app.launch_instance(argv=lab_arguments(notebooks, port, no_browser))
+
+
+def be_quiet_about_news(folder: Path) -> None:
+    """Let JupyterLab neither ask about news nor look for a newer version on the internet.
+
+    `folder` becomes one more place of Jupyter's configuration, below the reader's own.
+    """
+    settings = folder / "labconfig" / "default_setting_overrides.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({NOTIFICATIONS: NO_NEWS}), encoding="utf-8")
+    places = [str(folder), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, places))
+
+
+def find_notebooks() -> Path:
+    """Return the folder of the course: beside the package, or in the current folder.
+
+    Raises ValueError with one sentence if there is none.
+    """
+    here = Path.cwd()
+    repository = Path(__file__).resolve().parents[2]
+    for folder in (repository / "notebooks", here / "notebooks", here):
+        if any(folder.glob("[0-9]*.ipynb")):
+            return folder
+    raise ValueError(
+        "The notebooks of the course are not here: run this in the folder of a clone of simqueue."
+    )
+
+
+def lab_arguments(notebooks: Path, port: int | None, no_browser: bool) -> list[str]:
+    """Return JupyterLab's command line: on loopback, at the first notebook, without news."""
+    first = min(path.name for path in notebooks.glob("[0-9]*.ipynb"))
+    root = notebooks.parent
+    arguments = [
+        f"--ServerApp.ip={LOOPBACK}",
+        f"--ServerApp.root_dir={root}",
+        f"--LabApp.default_url=/lab/tree/{notebooks.name}/{first}",
+        # Ctrl-C ends it at once instead of asking.
+        "--ServerApp.answer_yes=True",
+        "--Application.log_level=WARN",
+    ]
+    if port is not None:
+        arguments += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    if no_browser:
+        arguments.append("--ServerApp.open_browser=False")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # In a container one is often root; it listens on loopback only.
+        arguments.append("--ServerApp.allow_root=True")
+    return arguments
+
+
+def _check_free(port: int) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            raise ValueError(
+                f"--port {port} cannot be used: {error.strerror}. Choose another, or leave it out."
+            ) from error
