@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Locator, Page
 
-HERE = Path(__file__).parent
-NOTEBOOKS = HERE.parents[1] / "notebooks"
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CHROMIUM_FLAGS = [
     "--no-sandbox",  # a container's root has no other way
@@ -46,18 +45,17 @@ CHROMIUM_FLAGS = [
     "--disable-sync",
 ]
 START_SECONDS = 60
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Declare xdist's marker, so that the tests also run without xdist."""
-    config.addinivalue_line("markers", "xdist_group(name): run by the same worker")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give all browser tests to one xdist worker: they share one JupyterLab and one Chromium."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
+SETTINGS = {
+    "page_config.json": {
+        "disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True},
+    },
+    # Cells out of sight stay in the page, where a test can find them.
+    "default_setting_overrides.json": {
+        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
+    },
+}
+CODE_CELLS = """window.jupyterapp.shell.currentWidget.content.widgets
+    .map(cell => cell.model).filter(model => model.type === 'code')"""
 
 
 def unavailable(reason: str) -> NoReturn:
@@ -84,14 +82,16 @@ class NotebookPage:
     errors: list[str] = field(default_factory=list)
 
     def run_all(self, seconds: float = 120) -> None:
-        """Run every cell by the menu, wait until each has its number, and assert_no_errors."""
+        """Run every cell by the menu, wait until all have run or one failed; assert_no_errors."""
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         self.page.wait_for_function(
-            """() => {
-                const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
-                return prompts.length && prompts.every(p => /\\[\\d+\\]/.test(p.textContent));
-            }""",
+            f"""() => {{
+                const cells = {CODE_CELLS};
+                const failed = cell => cell.outputs.toJSON().some(o => o.output_type === 'error');
+                const ran = cell => cell.executionCount && cell.executionState !== 'running';
+                return cells.some(failed) || (cells.length > 0 && cells.every(ran));
+            }}""",
             timeout=seconds * 1000,
         )
         self.assert_no_errors()
@@ -112,9 +112,13 @@ class NotebookPage:
     def assert_no_errors(self) -> None:
         """Fail if the page threw an exception, or a cell shows an error or anything on stderr."""
         assert self.errors == []
-        for kind in ("stderr", "error"):
-            shown = self.page.locator(f"[data-mime-type='application/vnd.jupyter.{kind}']")
-            assert shown.all_text_contents() == []
+        shown = self.page.evaluate(
+            f"""() => {CODE_CELLS}.flatMap(cell => cell.outputs.toJSON())
+                .map(o => o.output_type === 'error' ? `${{o.ename}}: ${{o.evalue}}`
+                          : o.name === 'stderr' ? o.text : '')
+                .filter(text => text)"""
+        )
+        assert shown == []
 
 
 @pytest.fixture(scope="session")
@@ -127,9 +131,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
     else:
         folder.mkdir()
-    no_news = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
     (base / "config" / "labconfig").mkdir(parents=True)
-    (base / "config" / "labconfig" / "page_config.json").write_text(json.dumps(no_news))
+    for name, settings in SETTINGS.items():
+        (base / "config" / "labconfig" / name).write_text(json.dumps(settings))
 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,0 +1,16 @@
+"""Widgets for notebooks: sliders that move a curve, and guesses that are kept.
+
+They need ipywidgets, and a notebook that is running: without a kernel there is nothing to see.
+"""
+
+from __future__ import annotations
+
+try:
+    import ipywidgets  # noqa: F401 - asked for once, here, in plain words
+except ImportError as error:
+    raise ImportError("Widgets need ipywidgets: pip install 'simqueue[course]'.") from error
+
+from simqueue.widgets.prediction import Prediction, predict
+from simqueue.widgets.tuning import Tune, tune
+
+__all__ = ["Prediction", "Tune", "predict", "tune"]

@@ -1,0 +1,94 @@
+"""A slider for each parameter, with its name in words and its unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+
+from simqueue import checks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simqueue.scenario import Scenario
+
+NAMES = {
+    "arrivals.interval": "Time between jobs (seconds)",
+    "arrivals.rate": "Arrivals (jobs per second)",
+    "broker.lease": "Lease (seconds)",
+    "broker.max_receive_count": "Receives at most",
+    "broker.max_receives": "Receives at most",
+    "broker.retry_delay": "Delay before a retry (seconds)",
+    "broker.visibility_timeout": "Visibility timeout (seconds)",
+    "jobs": "Jobs",
+    "network.ack_lost": "Acks that get lost (share)",
+    "work.mean": "Work, mean (seconds)",
+    "work.median": "Work, median (seconds)",
+    "work.p90": "Work, 90th percentile (seconds)",
+    "work.p95": "Work, 95th percentile (seconds)",
+    "work.p99": "Work, 99th percentile (seconds)",
+    "work.seconds": "Work (seconds)",
+    "workers.concurrency": "Slots of each worker",
+    "workers.count": "Workers",
+    "workers.crash.mean_time_between": "Work between crashes (seconds)",
+    "workers.crash.restart_after": "Restart after a crash (seconds)",
+    "workers.prefetch": "Messages held by a worker",
+}
+
+STEPS = 100
+
+
+def slider(scenario: Scenario, name: str, bounds: Sequence[float]) -> Any:
+    """Return a slider for the dotted parameter `name`, standing where the scenario has it.
+
+    `bounds` are (low, high) or (low, high, step). The slider moves in whole numbers where these
+    and the scenario's own value are whole, and in steps of a hundredth of the range otherwise.
+    """
+    low, high, step = _checked(name, bounds)
+    value = _value(scenario, name, low, high)
+    whole = all(float(each).is_integer() for each in (low, high, value, step or 1))
+    step = step or (1 if whole else (high - low) / STEPS)
+    # Both ends must be possible: better a sentence now than halfway along the slider.
+    for end in (low, high):
+        scenario.replace({name: int(end) if whole else end})
+    kind, number = (ipywidgets.IntSlider, int) if whole else (ipywidgets.FloatSlider, float)
+    return kind(
+        value=number(value),
+        min=number(low),
+        max=number(high),
+        step=number(step),
+        description=NAMES.get(name, name.replace(".", " ").replace("_", " ")),
+        continuous_update=True,
+        style={"description_width": "16em"},
+        layout=ipywidgets.Layout(width="46em", max_width="100%"),
+    )
+
+
+def current(scenario: Scenario, name: str) -> Any:
+    """Return the scenario's own value of the dotted parameter `name`."""
+    found: Any = scenario
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise checks.fail("the slider's parameter", name, "one that the scenario has")
+        found = getattr(found, part)
+    return found
+
+
+def _checked(name: str, bounds: Sequence[float]) -> tuple[float, float, float | None]:
+    allowed = "(low, high) or (low, high, step) with low below high and step above 0"
+    try:
+        low, high, *rest = bounds
+        (step,) = rest or (None,)
+    except (TypeError, ValueError):
+        raise checks.fail(f"the range of {name}", bounds, allowed) from None
+    for each in (low, high, 1 if step is None else step):
+        checks.number(f"the range of {name}", each)
+    if not low < high or (step is not None and step <= 0):
+        raise checks.fail(f"the range of {name}", bounds, allowed)
+    return low, high, step
+
+
+def _value(scenario: Scenario, name: str, low: float, high: float) -> float:
+    value = current(scenario, name)
+    return checks.between(f"{name}, where its slider starts,", value, low, high)
