@@ -36,7 +36,7 @@ WIDTH = 80
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     """An empty folder to be in, a narrow terminal, and sweeps in this process: few runs each."""
-    monkeypatch.setattr("simqueue.experiments._own_pool", lambda _runs: None)
+    monkeypatch.setattr("simqueue.runs._own_pool", lambda _runs: None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -43,7 +43,7 @@ def test_the_example_is_the_scenario_of_the_readme():
         arrivals=sq.Poisson(rate=2.0),
         jobs=2_000,
         work=sq.LogNormal(median=10, p99=90),
-        workers=sq.Workers(count=40, crash=sq.Crash(mean_time_between=3600, restart_after=30)),
+        workers=sq.Workers(count=100, crash=sq.Crash(mean_time_between=3600, restart_after=30)),
         broker=sq.brokers.sqs(visibility_timeout=30, max_receive_count=5),
         handler=sq.handlers.naive,
     )
