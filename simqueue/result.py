@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simqueue.figures import figures
-from simqueue.model.ledger import EVENT_NAMES, Event, Ledger
+from simqueue.model.ledger import EVENT_NAMES, Event, Records
 from simqueue.model.message import State
 from simqueue.scenario import Scenario
 from simqueue.tally import ACKS, ENDS, SETTLING, Floats, Ints, Tally
@@ -36,10 +36,10 @@ class Result:
     The tables are made when they are first asked for. Times are in seconds; a missing time is NaN.
     """
 
-    def __init__(self, scenario: Scenario, seed: int, ledger: Ledger) -> None:
+    def __init__(self, scenario: Scenario, seed: int, records: Records) -> None:
         self.scenario = scenario
         self.seed = seed
-        self._ledger = ledger
+        self._records = records
 
     def __repr__(self) -> str:
         f = self.figures
@@ -52,7 +52,7 @@ class Result:
     @cached_property
     def tally(self) -> Tally:
         """The run added up per job and per delivery, as arrays."""
-        return Tally(self._ledger, self.scenario.jobs or 0)
+        return Tally(self._records, self.scenario.jobs or 0, self.scenario.horizon)
 
     @cached_property
     def figures(self) -> dict[str, float]:
@@ -67,7 +67,7 @@ class Result:
 
     @property
     def duration(self) -> float:
-        """Seconds from the start of the run to the last thing that happened in it."""
+        """Seconds from the start of the run to its horizon, or to the last thing that happened."""
         return self.tally.end
 
     @property

@@ -53,7 +53,8 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
         world.clock.run(scenario.horizon)
     except NeverSettles as error:
         raise NeverSettles(f"{error}{_last_failure(world.ledger)}") from None
-    return Result(scenario, seed, world.ledger)
+    world.streams.close()
+    return Result(scenario, seed, world.ledger.close())
 
 
 def _world(scenario: Scenario, seed: int) -> World:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simqueue.model.ledger import Event, Ledger
+from simqueue.model.ledger import Event, Records
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,11 +35,11 @@ class Rows:
     words: list[str]
 
     @classmethod
-    def of(cls, ledger: Ledger) -> Rows:
-        """Return the columns of `ledger`."""
-        columns = np.ascontiguousarray(ledger.table().T)
+    def of(cls, records: Records) -> Rows:
+        """Return the columns of `records`."""
+        columns = np.ascontiguousarray(records.table.T)
         event, job, delivery, worker = columns[1:5].astype(np.int64)
-        return cls(columns[0], event, job, delivery, worker, columns[5], ledger.words)
+        return cls(columns[0], event, job, delivery, worker, columns[5], records.words)
 
     def where(self, event: int) -> Ints:
         """Return the positions of the rows that say `event`."""
@@ -57,10 +57,11 @@ class Tally:
     count the messages of each job by what became of them; a job is `settled` with the last one.
     """
 
-    def __init__(self, ledger: Ledger, jobs: int) -> None:
-        self.rows = rows = Rows.of(ledger)
+    def __init__(self, records: Records, jobs: int, horizon: float | None) -> None:
+        self.rows = rows = Rows.of(records)
         self.job_count = jobs
-        self.end = float(rows.time[-1]) if len(rows.time) else 0.0
+        last = float(rows.time[-1]) if len(rows.time) else 0.0
+        self.end = last if horizon is None else float(horizon)
         self.published = self._first_per_job(Event.PUBLISHED)
         self.received = self._first_per_job(Event.RECEIVED)
         self.started = self._first_per_job(Event.STARTED)

@@ -226,6 +226,13 @@ def test_the_oldest_age_is_that_of_the_oldest_unsettled_job():
     assert result.timeseries.oldest_age.to_dict() == {0: 0, 10: 10, 15: 15, 100: 0}
 
 
+def test_a_run_with_a_horizon_lasts_until_it():
+    """One job of 90 s, cut at 50 s: 50 busy seconds of 50."""
+    result = run(90, lease=None, horizon=50)
+    assert result.duration == 50
+    assert result.figures["utilisation"] == 1
+
+
 def test_a_result_tells_its_three_counts():
     """At a glance."""
     assert repr(run(**THREE_TIMES)) == (

@@ -13,6 +13,7 @@ import pytest
 from runs import run, scenario, starts, story
 
 import simqueue as sq
+from simqueue.model import execution
 
 EVERYTHING_ON = """
 import hashlib, simqueue as sq
@@ -234,6 +235,24 @@ def test_a_crash_runs_no_except_and_no_finally():
     assert result.deliveries.outcome.tolist() == ["crashed", "finished"]
     assert ran == ["done", "finally"]
     del result
+
+
+def test_crashed_handlers_without_cleanup_are_let_go():
+    """Hundreds of crashes leave no coroutine behind, unless it would run code of its own."""
+    before = len(execution._kept)
+    crash = sq.Crash(mean_time_between=20, restart_after=0)
+    options = {"workers": 20, "jobs": 500, "arrivals": sq.Poisson(1), "lease": 30, "crash": crash}
+    assert run(5, **options).figures["crashes"] > 50
+    assert len(execution._kept) == before
+
+    async def careful(job, ctx):
+        try:
+            await ctx.work()
+        finally:
+            pass
+
+    crashes = run(5, handler=careful, **options).figures["crashes"]
+    assert len(execution._kept) == before + crashes
 
 
 def test_a_crash_takes_all_slots_and_the_buffer_with_it():

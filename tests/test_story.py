@@ -118,7 +118,7 @@ def test_an_event_without_words_has_its_name(monkeypatch):
     ledger.record(0, Event.PUBLISHED, 0)
     ledger.record(1, 999, 0)
     monkeypatch.setitem(EVENT_NAMES, 999, "something new")
-    assert "  1 s    something new" in story(sq.Result(run(1).scenario, 0, ledger), 0)
+    assert "  1 s    something new" in story(sq.Result(run(1).scenario, 0, ledger.close()), 0)
 
 
 def test_handlers_may_fail_extend_and_give_back():

@@ -1,13 +1,17 @@
 """One run of a handler: a coroutine that SimPy's events drive, and that a crash can stop dead.
 
 SimPy's own `Process` can only be interrupted, which runs the handler's `except` and `finally`. A
-process that is killed runs nothing any more. So a crashed coroutine is put aside as it is: not
-resumed, not thrown into, and not closed either, since closing it would run its `finally` too.
+process that is killed runs nothing any more. So a crashed coroutine is never resumed and never
+thrown into. Nor may it be closed, since closing it would run its `finally` too, and so would
+Python if it dropped it: where there is such code, the coroutine is kept for good.
 """
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Coroutine
+from functools import cache
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from simpy.events import Event
@@ -18,8 +22,8 @@ if TYPE_CHECKING:
     from simqueue.model.message import Delivery
     from simqueue.model.worker import Worker
 
-_killed: list[Coroutine[Any, Any, Any]] = []
-"""Coroutines of crashed processes. What dropped one would close it, and run its `finally`."""
+_kept: list[Coroutine[Any, Any, Any]] = []
+"""Crashed coroutines that would run code of theirs if they were dropped."""
 
 
 class Execution:
@@ -50,6 +54,9 @@ class Execution:
             self.alive = False
             self.worker.ended(self.delivery, error)
         else:
+            if not self.alive:
+                _drop(self._coroutine)
+                return
             if not isinstance(awaited, Event) or awaited.callbacks is None:
                 raise HandlerError(
                     f"A handler may await only what ctx gives it; this one awaited {awaited!r}."
@@ -59,7 +66,27 @@ class Execution:
     def kill(self) -> None:
         """Stop dead, as a killed process does: no `except`, no `finally`."""
         self.alive = False
-        _killed.append(self._coroutine)
+        runs_now = getattr(self._coroutine, "cr_running", False)
+        if not runs_now:  # if it does, it is about to wait for ever: see `resume`
+            _drop(self._coroutine)
+
+
+def _drop(coroutine: Coroutine[Any, Any, Any]) -> None:
+    """Let go of a crashed coroutine without any code of it being run."""
+    link: Any = coroutine
+    while link is not None:
+        code = getattr(link, "cr_code", None)
+        if code is not None and _handles_exceptions(code):
+            _kept.append(coroutine)
+            return
+        link = getattr(link, "cr_await", None)
+    coroutine.close()
+
+
+@cache
+def _handles_exceptions(code: CodeType) -> bool:
+    """Whether `code` has an `except`, a `finally` or a `with`, which closing would run."""
+    return any(step.opname == "PUSH_EXC_INFO" for step in dis.get_instructions(code))
 
 
 class Pausable(Execution):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
@@ -96,3 +97,17 @@ class Ledger:
     def table(self) -> NDArray[np.float64]:
         """Return a copy of all rows, as an array of shape (rows, 6)."""
         return np.frombuffer(bytes(self._rows)).reshape(-1, 6)
+
+    def close(self) -> Records:
+        """Return all that was written, and forget it: the run is over."""
+        records = Records(self.table(), self.words)
+        self._rows = bytearray()
+        return records
+
+
+@dataclass(frozen=True)
+class Records:
+    """What a ledger holds when its run is over: `table`, shape (rows, 6), and `words`."""
+
+    table: NDArray[np.float64]
+    words: list[str]

@@ -28,6 +28,12 @@ class Streams:
     def __init__(self, seed: int, jobs: int) -> None:
         self._seed = seed
         self._jobs = jobs
+        self._streams: list[Stream] = []
+
+    def close(self) -> None:
+        """Forget all draws: the run is over. They would be the same again."""
+        for stream in self._streams:
+            stream.forget()
 
     def per_job(self, purpose: str) -> Uniforms:
         """Return one uniform draw in [0, 1) for each job."""
@@ -45,7 +51,9 @@ class Streams:
             values: list[Any] = transform(first, draws).tolist()
             return values
 
-        return Stream(block)
+        stream = Stream(block)
+        self._streams.append(stream)
+        return stream
 
     def chances(self, purpose: str, probability: float) -> Stream:
         """Return, for each (job, attempt), whether something of that `probability` happens."""
@@ -71,6 +79,10 @@ class Stream:
     def __init__(self, block: Callable[[int, int], list[Any]]) -> None:
         self._block = block
         self._blocks: dict[tuple[int, int], list[Any]] = {}
+
+    def forget(self) -> None:
+        """Give the memory back."""
+        self._blocks.clear()
 
     def draw(self, job: int, attempt: int = 0) -> Any:
         """Return the draw of this `job` on this `attempt`; 0 stands for all attempts together."""
