@@ -37,8 +37,9 @@ lint: $(READY)  ## Check style and formatting, notebooks included.
 types: $(READY)  ## Check types (mypy, strict).
 	$(BIN)/mypy
 
+# A file's tests stay together, as those in a browser share one JupyterLab; these slow ones begin.
 tests: $(READY)  ## Run the tests, on every core. ARGS="-k name" chooses some.
-	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 format: $(READY)  ## Format the code and mend what lint can mend.
 	$(BIN)/ruff check --fix-only .

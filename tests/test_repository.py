@@ -203,6 +203,15 @@ def test_pages_name_commands_and_files_that_exist(name: str) -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+def test_map_of_the_house_is_whole() -> None:
+    """CONTRIBUTING names every module and folder of the package."""
+    text = text_of("CONTRIBUTING.md")
+    names = [path.name + "/" * path.is_dir() for path in (ROOT / "simqueue").iterdir()]
+    modules = [name for name in names if not name.startswith(("_", ".")) and name != "py.typed"]
+    missing = [name for name in modules if f"{name}`" not in text]
+    assert not missing, "add them to the map in CONTRIBUTING.md"
+
+
 def test_readme_example_runs(tmp_path: Path) -> None:
     """The README's Python, with fewer jobs, runs as printed."""
     (example,) = re.findall(r"^```python\n(.*?)^```", text_of("README.md"), flags=re.M | re.S)
@@ -211,11 +220,14 @@ def test_readme_example_runs(tmp_path: Path) -> None:
     script.write_text("import matplotlib\nmatplotlib.use('agg')\n" + guarded(example), "utf-8")
     finished = run(sys.executable, "-W", "error", script, cwd=tmp_path)
     assert finished.returncode == 0, finished.stderr
+    pictures = {path.name for path in tmp_path.glob("*.png")}
+    assert pictures == {"timeline.png", "duplicates.png"}
 
 
 def guarded(example: str) -> str:
     """The example as a script: worker processes that import it again must not run it again."""
-    body = "".join("    " + line for line in example.replace("2_000", "100").splitlines(True))
+    small = example.replace("2_000", "100").replace("replications=5", "replications=2")
+    body = "".join("    " + line for line in small.splitlines(keepends=True))
     return f"if __name__ == '__main__':\n{body}"
 
 
