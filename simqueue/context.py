@@ -18,13 +18,12 @@ from typing import Any, Protocol
 class Job:
     """One unit of work that somebody wants done once.
 
-    `id` counts from 0 in order of arrival. `group` is what a broker with groups keeps in order,
-    `customer` whom the job is for. `turns` counts its deliveries so far: it is the simulation's,
-    not the handler's.
+    `id` counts from 0 in order of arrival. `group` is what a broker with groups keeps in order.
+    `customer_number` and `turns`, its deliveries so far, are the simulation's, not the handler's.
     """
 
     id: int
-    customer: str = "customer-0"
+    customer_number: int = 0
     group: int = 0
     turns: int = field(default=0, repr=False, compare=False)
 
@@ -32,6 +31,11 @@ class Job:
     def key(self) -> str:
         """The idempotency key: made once, when the job is made, and the same on every attempt."""
         return f"job-{self.id}"
+
+    @property
+    def customer(self) -> str:
+        """Whom the job is for."""
+        return f"customer-{self.customer_number}"
 
     @property
     def amount(self) -> int:

@@ -9,14 +9,14 @@ import numpy as np
 
 from simqueue.figures import figures
 from simqueue.model.ledger import EVENT_NAMES, Event, Records
-from simqueue.model.message import State
+from simqueue.model.message import STATE_NAMES
 from simqueue.scenario import Scenario
 from simqueue.tally import ACKS, ENDS, SETTLING, Floats, Ints, Tally
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVELS = (*(state.name.lower() for state in State), "deduplicated", "busy")
+LEVELS = (*STATE_NAMES, "deduplicated", "busy")
 """What `Result.timeseries` counts: messages in each state, swallowed ones, and busy slots."""
 
 WORDED = (Event.EFFECT, Event.FAILED, Event.RESPONSE_LOST, Event.UNAVAILABLE, Event.CLAIMED)

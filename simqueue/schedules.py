@@ -24,7 +24,7 @@ def sidekiq(attempt: int, previous: float, rng: np.random.Generator) -> float:  
     Source: sidekiq `lib/sidekiq/job_retry.rb`. 25 retries: about 20 days.
     """
     count = attempt - 1
-    return count**4 + 15.0 + int(rng.integers(10 * (count + 1)))
+    return float(count**4 + 15 + rng.integers(10 * (count + 1)))
 
 
 def river(attempt: int, previous: float, rng: np.random.Generator) -> float:  # noqa: ARG001
@@ -32,7 +32,7 @@ def river(attempt: int, previous: float, rng: np.random.Generator) -> float:  # 
 
     Source: riverqueue/river, the default retry policy. 25 attempts: about 20 days.
     """
-    return attempt**4 * rng.uniform(0.9, 1.1)
+    return float(attempt**4 * rng.uniform(0.9, 1.1))
 
 
 def oban(attempt: int, previous: float, rng: np.random.Generator) -> float:  # noqa: ARG001
@@ -40,7 +40,7 @@ def oban(attempt: int, previous: float, rng: np.random.Generator) -> float:  # n
 
     Source: oban `lib/oban/worker.ex`, `lib/oban/backoff.ex`; 20 attempts.
     """
-    return math.floor((15 + 2 ** min(attempt, 20)) * (1 + rng.uniform(0, 0.1)))
+    return float(math.floor((15 + 2 ** min(attempt, 20)) * (1 + rng.uniform(0, 0.1))))
 
 
 def graphile(attempt: int, previous: float, rng: np.random.Generator) -> float:  # noqa: ARG001
@@ -57,7 +57,7 @@ def dramatiq(attempt: int, previous: float, rng: np.random.Generator) -> float: 
     Source: dramatiq `middleware/retries.py`, `common.py`; 20 retries.
     """
     delay = 15.0 * 2 ** min(attempt - 1, 30) * rng.uniform(1, 2)
-    return delay if delay <= 7 * DAY else 7 * DAY * rng.uniform(0.5, 1)
+    return float(delay if delay <= 7 * DAY else 7 * DAY * rng.uniform(0.5, 1))
 
 
 def stamina(attempt: int, previous: float, rng: np.random.Generator) -> float:  # noqa: ARG001
@@ -65,7 +65,7 @@ def stamina(attempt: int, previous: float, rng: np.random.Generator) -> float:  
 
     Source: hynek/stamina; 10 attempts, or 45 seconds.
     """
-    return min(5.0, 0.1 * 2 ** min(attempt - 1, 10) + rng.uniform(0, 1))
+    return float(min(5.0, 0.1 * 2 ** min(attempt - 1, 10) + rng.uniform(0, 1)))
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class BullMQExponential:
     def __call__(self, attempt: int, previous: float, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Return x (1 - j) + U(0, x j), where x is the delay without jitter."""
         longest = 2 ** (attempt - 1) * self.delay
-        return longest * (1 - self.jitter) + rng.uniform(0, longest * self.jitter)
+        return float(longest * (1 - self.jitter) + rng.uniform(0, longest * self.jitter))
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,8 @@ class PgBoss:
 
     def __call__(self, attempt: int, previous: float, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Return min(most, max(delay, 1) * 2 ** min(16, attempt) * U(0.5, 1))."""
-        return min(self.most, max(self.delay, 1) * 2 ** min(16, attempt) * rng.uniform(0.5, 1))
+        window = max(self.delay, 1) * 2 ** min(16, attempt)
+        return float(min(self.most, window * rng.uniform(0.5, 1)))
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Procrastinate:
 
     def __call__(self, attempt: int, previous: float, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Return the sum of the three parts."""
-        return self.wait + self.linear * (attempt - 1) + self.exponential**attempt
+        return float(self.wait + self.linear * (attempt - 1) + self.exponential**attempt)
 
 
 LIMITS: dict[str, tuple[Backoff, int]] = {

@@ -10,7 +10,7 @@ from simqueue.model.building import LeaseBroker
 from simqueue.model.clock import Clock
 from simqueue.model.lease_queue import NeverSettles
 from simqueue.model.ledger import Event, Ledger
-from simqueue.model.producer import produce
+from simqueue.model.producer import Producer
 from simqueue.model.randomness import Streams, Transform
 from simqueue.model.worker import BatchingWorker, PrefetchingWorker, ThrottledWorker, Worker
 from simqueue.model.world import World
@@ -48,7 +48,7 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
             worker.ask_once()
     customers = scenario.customers or scenario.jobs or 1
     times = scenario.arrivals.times(world.streams.per_job("arrivals"))
-    world.clock.process(produce(world, all_on_grid(times).tolist(), scenario.groups, customers))
+    Producer(world, all_on_grid(times).tolist(), scenario.groups, customers).start()
     try:
         world.clock.run(scenario.horizon)
     except NeverSettles as error:

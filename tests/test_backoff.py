@@ -60,7 +60,8 @@ def test_decorrelated_jitter_goes_by_the_delay_before():
     """U(base, 3 * previous); at first, previous is base."""
     rule = backoff.DecorrelatedJitter(base=2, cap=20)
     first, later, capped = draws(rule, 1), draws(rule, 9, previous=5), draws(rule, 9, previous=19)
-    assert (first.min() >= 2) and (first.max() <= 6)
+    assert first.min() >= 2
+    assert first.max() <= 6
     assert later.mean() == pytest.approx((2 + 15) / 2, rel=0.03)
     assert capped.max() == 20
 

@@ -10,7 +10,7 @@ from simpy.events import Event as SimPyEvent
 
 from simqueue.context import HandlerError, LeaseLost
 from simqueue.model.clock import Moment
-from simqueue.model.ledger import Event
+from simqueue.model.ledger import Event, row
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator
@@ -73,16 +73,16 @@ class SimulatedContext:
         client: Database = self._world.services["database"].client(self)
         return client
 
-    async def work(self, share: float = 1.0) -> None:
+    def work(self, share: float = 1.0) -> Awaitable[None]:
         """Be busy for `share` of the job's work."""
         world, delivery = self._world, self.delivery
         turn = delivery.turn if world.work_anew else 0
         seconds = share * world.work.draw(delivery.message.job.id, turn)
-        await self.step("work", _nothing, _checked("work", share, seconds))
+        return self._wait("work", share, seconds)
 
-    async def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> Awaitable[None]:
         """Wait for `seconds`."""
-        await self.step("sleep", _nothing, _checked("sleep", seconds, seconds))
+        return self._wait("sleep", seconds, seconds)
 
     async def extend(self, seconds: float) -> None:
         """Let the lease end `seconds` from now. Raises `LeaseLost` where it has run out."""
@@ -112,6 +112,19 @@ class SimulatedContext:
             await hook(self, call)
         return result
 
+    @property
+    def undisturbed(self) -> bool:
+        """Whether nothing can come before or after a step, so that it need not be one."""
+        return not self._world.steps
+
+    def _wait(self, call: str, given: float, seconds: float) -> Awaitable[None]:
+        if not 0 <= seconds < math.inf:
+            raise HandlerError(f"ctx.{call} takes a finite number of 0 or more, not {given!r}.")
+        if self._world.steps:
+            return self.step(call, _nothing, seconds)
+        clock = self._world.clock
+        return Moment(clock, clock.after(seconds))
+
     def pass_time(self, seconds: float) -> Moment:
         """Let `seconds` pass."""
         clock = self._world.clock
@@ -129,7 +142,10 @@ class SimulatedContext:
 
     def effect(self, kind: str) -> None:
         """Note that the job's effect `kind` was applied to the world now."""
-        self.note(Event.EFFECT, self._world.ledger.word(kind))
+        ledger, delivery = self._world.ledger, self.delivery
+        job, worker = delivery.message.job.id, delivery.worker.number
+        what = row(self.now, Event.EFFECT, job, delivery.number, worker, ledger.word(kind))
+        ledger.write(what)
 
     def word(self, text: str) -> int:
         """Return `text` as the value of a row."""
@@ -145,9 +161,3 @@ class _Never(SimPyEvent):
 
 def _nothing() -> None:
     """Do nothing: the time that passes is all."""
-
-
-def _checked(call: str, given: float, seconds: float) -> float:
-    if not 0 <= seconds < math.inf:
-        raise HandlerError(f"ctx.{call} takes a finite number of 0 or more, not {given!r}.")
-    return seconds

@@ -8,6 +8,7 @@ Python if it dropped it: where there is such code, the coroutine is kept for goo
 
 from __future__ import annotations
 
+import ctypes
 import dis
 from collections.abc import Coroutine
 from functools import cache
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 _kept: list[Coroutine[Any, Any, Any]] = []
 """Crashed coroutines that would run code of theirs if they were dropped."""
+
+
+def _keep(coroutine: Coroutine[Any, Any, Any]) -> None:
+    """Keep `coroutine` for good, past the end of the interpreter, which empties every list."""
+    _kept.append(coroutine)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(coroutine))
 
 
 class Execution:
@@ -77,7 +84,7 @@ def _drop(coroutine: Coroutine[Any, Any, Any]) -> None:
     while link is not None:
         code = getattr(link, "cr_code", None)
         if code is not None and _handles_exceptions(code):
-            _kept.append(coroutine)
+            _keep(coroutine)
             return
         link = getattr(link, "cr_await", None)
     coroutine.close()

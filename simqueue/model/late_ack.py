@@ -42,7 +42,7 @@ class InFlightOnly:
     told = False
 
     def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: ARG002, D102
-        return message.state is State.IN_FLIGHT
+        return message.state == State.IN_FLIGHT
 
 
 class LatestReceipt:

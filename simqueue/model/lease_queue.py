@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from simqueue.model.clock import EXPIRY, RECEIVE
 from simqueue.model.leases import AtOnce, LeaseCheck
-from simqueue.model.ledger import Event
+from simqueue.model.ledger import Event, row
 from simqueue.model.lines import Line
 from simqueue.model.message import MOST_RECEIVES, Delivery, Message, State
 
@@ -63,6 +63,7 @@ class LeaseQueue:
         self._clock = clock
         self._ledger = ledger
         self._record = ledger.record
+        self._write = ledger.write
         self._leases = lease_check(clock, self._expire)
         self._visible = line
         self._asking: deque[Worker] = deque()
@@ -82,7 +83,7 @@ class LeaseQueue:
         else:
             message.state = State.VISIBLE
             self._visible.add(message)
-        self._record(self._clock._now, Event.PUBLISHED, message.job.id, value=message.state)
+        self._write(row(self._clock._now, Event.PUBLISHED, message.job.id, -1, -1, message.state))
 
     # What workers do.
 
@@ -101,9 +102,11 @@ class LeaseQueue:
         if message.is_held_by(delivery) or (
             message.state < State.ACKED and self._late_ack.accepts(message, delivery)
         ):
-            self._note(Event.ACKED, delivery, message.settle(State.ACKED))
-            self._visible.freed(message)
-            self.hand_over()
+            before, number = message.settle(State.ACKED), delivery.number
+            job, worker = message.job.id, delivery.worker.number
+            self._write(row(self._clock._now, Event.ACKED, job, number, worker, before))
+            if self._visible.freed(message):
+                self.hand_over()
         elif self._late_ack.told:
             self._note(Event.ACK_REFUSED, delivery)
         else:
@@ -216,7 +219,7 @@ class LeaseQueue:
         visible = self._visible
         while self._asking and visible:
             message = visible.take()
-            if message.state is not State.VISIBLE:
+            if message.state != State.VISIBLE:
                 visible.freed(message)  # settled while it stood in line
                 continue
             if message.attempts >= self._limit_on_receive:
@@ -238,9 +241,10 @@ class LeaseQueue:
         ends = self._clock.after(self._lease) if self._lease else math.inf
         job = message.job
         job.turns += 1
-        message.latest = delivery = Delivery(message, worker, ledger.deliveries, job.turns, ends)
-        ledger.deliveries += 1
-        self._note(Event.RECEIVED, delivery, ends)
+        number, ledger.deliveries = ledger.deliveries, ledger.deliveries + 1
+        message.latest = delivery = Delivery(message, worker, number, job.turns, ends)
+        now = self._clock._now
+        self._write(row(now, Event.RECEIVED, job.id, number, worker.number, ends))
         if ends < math.inf:
             self._leases.watch(delivery)
         return delivery
@@ -281,7 +285,7 @@ class LeaseQueue:
         self._clock.at(visible_at, lambda _: self._reveal(message), EXPIRY)
 
     def _reveal(self, message: Message) -> None:
-        if message.state is State.DELAYED:
+        if message.state == State.DELAYED:
             message.state = State.VISIBLE
             self._record(self._clock.now, Event.VISIBLE, message.job.id)
             (self._visible.put_back if message.receives else self._visible.add)(message)

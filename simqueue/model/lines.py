@@ -21,8 +21,8 @@ class Line(Protocol):
     def take(self) -> Message:
         """Give the next message. It may have been settled while it waited."""
 
-    def freed(self, message: Message) -> None:
-        """`message`, taken before, is settled: nobody has to wait for it any more."""
+    def freed(self, message: Message) -> bool:
+        """`message`, taken before, is settled; whether somebody waited for that."""
 
     def __len__(self) -> int: ...
 
@@ -34,8 +34,9 @@ class Fifo(deque[Message]):
     put_back = deque.append
     take = deque.popleft
 
-    def freed(self, message: Message) -> None:
+    def freed(self, message: Message) -> bool:  # noqa: ARG002
         """Nobody waits for it."""
+        return False
 
 
 class FifoFront(Fifo):
@@ -77,12 +78,14 @@ class Grouped:
         self._out[group] = message = self._waiting[group].popleft()
         return message
 
-    def freed(self, message: Message) -> None:
+    def freed(self, message: Message) -> bool:
         """Let the message's group go on."""
         group = self._group_of(message)
-        if self._out.get(group) is message:
-            del self._out[group]
-            self._announce(group)
+        if self._out.get(group) is not message:
+            return False
+        del self._out[group]
+        self._announce(group)
+        return True
 
     def __len__(self) -> int:
         return len(self._ready)

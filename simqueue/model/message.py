@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from simqueue.context import Job
@@ -14,16 +13,20 @@ MOST_RECEIVES = 10_000
 """A message received this often is taken to go round for ever, unless the run has a horizon."""
 
 
-class State(enum.IntEnum):
-    """Where a message stands. It is settled from `ACKED` on."""
+class State:
+    """Where a message stands. It is settled from `ACKED` on. Plain numbers, for the ledger."""
 
-    DELAYED = 0
-    VISIBLE = 1
-    IN_FLIGHT = 2
-    ACKED = 3
-    DEAD_LETTERED = 4
-    LOST = 5  # the only worker that had it died, and the broker keeps nothing
-    EXPIRED = 6  # its retention ended
+    DELAYED: Final = 0
+    VISIBLE: Final = 1
+    IN_FLIGHT: Final = 2
+    ACKED: Final = 3
+    DEAD_LETTERED: Final = 4
+    LOST: Final = 5  # the only worker that had it died, and the broker keeps nothing
+    EXPIRED: Final = 6  # its retention ended
+
+
+STATE_NAMES: Final = tuple(name.lower() for name, n in vars(State).items() if isinstance(n, int))
+"""What the states are called, in the order of their numbers."""
 
 
 class Message:
@@ -51,9 +54,9 @@ class Message:
         self.checked_at = -1.0
         self.last_delay = 0.0
         self.latest: Delivery | None = None
-        self.state = State.DELAYED
+        self.state: int = State.DELAYED
 
-    def settle(self, state: State) -> State:
+    def settle(self, state: int) -> int:
         """`state` is the message's last one. Return the one before."""
         before, self.state = self.state, state
         self.latest = None
@@ -61,7 +64,7 @@ class Message:
 
     def is_held_by(self, delivery: Delivery) -> bool:
         """Whether `delivery` is the one whose lease on this message runs."""
-        return self.latest is delivery and self.state is State.IN_FLIGHT
+        return self.latest is delivery and self.state == State.IN_FLIGHT
 
 
 class Delivery:

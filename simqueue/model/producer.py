@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from simqueue.context import Job
-from simqueue.model.clock import Moment
 from simqueue.model.message import Message
-from simqueue.model.world import World
+
+if TYPE_CHECKING:
+    from simqueue.model.world import World
 
 
-def produce(
-    world: World, times: Sequence[float], groups: int, customers: int
-) -> Generator[Any, Any, None]:
-    """Publish job 0, 1, 2, … at `times`, in seconds and in order: a SimPy process.
+class Producer:
+    """Publishes jobs 0, 1, 2, … at `times`, in seconds and in order.
 
     Jobs of one instant are all published before the first of them is handed over. They belong to
     `groups` groups and `customers` customers in turn.
     """
-    clock, queue, publish = world.clock, world.queue, world.publish
-    for number, time in enumerate(times):
-        if time > clock.now:
-            queue.hand_over()
-            yield Moment(clock, time)
-        customer = f"customer-{number % customers}"
-        publish(Message(Job(number, customer, number % groups)))
-    queue.hand_over()
+
+    def __init__(self, world: World, times: Sequence[float], groups: int, customers: int) -> None:
+        self._clock = world.clock
+        self._queue = world.queue
+        self._publish = world.publish
+        self._times = times
+        self._groups = groups
+        self._customers = customers
+        self._next = 0
+
+    def start(self) -> None:
+        """Wait for the time of the first job."""
+        self._clock.at(self._times[0], self._go_on)
+
+    def _go_on(self, _: object) -> None:
+        times, number, now = self._times, self._next, self._clock.now
+        while number < len(times) and times[number] <= now:
+            job = Job(number, number % self._customers, number % self._groups)
+            self._publish(Message(job))
+            number += 1
+        self._next = number
+        if number < len(times):
+            self._clock.at(times[number], self._go_on)
+        self._queue.hand_over()

@@ -33,6 +33,9 @@ class Steps:
     before: list[Step] = field(default_factory=list)
     after: list[Step] = field(default_factory=list)
 
+    def __bool__(self) -> bool:
+        return bool(self.before or self.after)
+
 
 @dataclass
 class World:
