@@ -29,9 +29,11 @@ async def lock(job: Job, ctx: Context, *, ttl: float = 300.0) -> None:
     held = await ctx.locks.acquire(job.key, ttl=ttl)
     if held is None:
         raise Retry("another delivery holds the lock")
-    await ctx.work()
-    await ctx.payments.charge(job.customer, job.amount)
-    await held.release()
+    try:
+        await ctx.work()
+        await ctx.payments.charge(job.customer, job.amount)
+    finally:  # a crash does not come by here: only the TTL frees a dead worker's lock
+        await held.release()
 
 
 async def check_then_act(job: Job, ctx: Context) -> None:
@@ -58,7 +60,9 @@ async def claim(job: Job, ctx: Context) -> None:
         case Claim.DONE:
             return
         case Claim.BUSY:
-            raise Retry("another delivery holds the claim")
+            raise Retry("another delivery holds the claim")  # the message comes back later
+        case Claim.WON:
+            pass  # go on: the job is ours
     await ctx.work()
     await ctx.payments.charge(job.customer, job.amount)
     await ctx.store.complete(job.key)
@@ -82,7 +86,7 @@ async def reclaim(job: Job, ctx: Context, *, stale_after: float = 600.0) -> None
 
 
 async def reclaim_with_key(job: Job, ctx: Context, *, stale_after: float = 600.0) -> None:
-    """The same, and the provider gets the job's key too: two layers, each enough by itself.
+    """As `reclaim`, and the provider gets the job's key too: the second layer.
 
     Promises exactly one charge for every job that is not dead-lettered, as long as the provider
     remembers keys for longer than retries go on.
@@ -101,7 +105,8 @@ async def one_transaction(job: Job, ctx: Context) -> None:
     """Write the effect and the job's key in one database transaction.
 
     Promises exactly one effect: there is no moment between effect and record. It works only for
-    effects that are rows of that same database.
+    effects that are rows of that same database, such as a balance; here they count as a "charge".
+    A second delivery does the work again, finds the key, and returns, which acks it.
     """
     await ctx.work()
     try:

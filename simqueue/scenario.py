@@ -164,7 +164,8 @@ class Scenario:
             raise checks.fail("handler", self.handler, "an async function of (job, ctx)")
         faults = tuple(self.faults) if isinstance(self.faults, Sequence) else (self.faults,)
         if not all(isinstance(fault, Fault) for fault in faults):
-            raise checks.fail("faults", self.faults, "a sequence of faults, such as Pause(...)")
+            allowed = "a sequence of faults, such as [Pause(seconds=60)], with their parentheses"
+            raise checks.fail("faults", self.faults, allowed)
         object.__setattr__(self, "faults", faults)
         checks.whole("groups", self.groups, 1)
         if self.customers is not None:

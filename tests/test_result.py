@@ -11,6 +11,7 @@ from runs import run
 
 import simqueue as sq
 from simqueue.figures import DESCRIPTIONS
+from simqueue.model.ledger import EVENT_NAMES, Event
 
 THREE_TIMES = {"work": 90, "workers": 3, "lease": 30, "late_ack": "deletes"}
 
@@ -36,6 +37,12 @@ def test_figures_of_a_job_that_runs_three_times():
 def test_every_figure_is_described_and_every_description_has_its_figure():
     """Neither can be forgotten."""
     assert list(run().figures) == list(DESCRIPTIONS)
+
+
+def test_every_event_has_a_number_of_its_own():
+    """Two with one number would be one in every table."""
+    numbers = [number for number in vars(Event).values() if isinstance(number, int)]
+    assert len(EVENT_NAMES) == len(numbers)
 
 
 def test_summary_is_the_figures_as_a_series():

@@ -7,7 +7,9 @@ first one stands still for 35 s. D: applied twice or more; DLQ: ends there.
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
+from pathlib import Path
 
 import pytest
 from runs import run, starts
@@ -94,6 +96,14 @@ def outcome(name: str, fault: str) -> str:
 def test_the_table_of_strategies(name, fault, expected):
     """Each cell, by a run with just that fault."""
     assert outcome(name, fault) == expected
+
+
+def test_every_strategy_has_its_row():
+    """In the table of the test, and in that of the docs."""
+    assert list(STRATEGIES) == list(TABLE)
+    page = (Path(__file__).parents[1] / "docs" / "strategies.md").read_text()
+    public = [name for name, found in vars(handlers).items() if inspect.iscoroutinefunction(found)]
+    assert [name for name in public if f"`{name}`" not in page] == []
 
 
 def test_a_lock_lets_a_second_delivery_run_after_the_first_one():

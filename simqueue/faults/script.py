@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simqueue.model.world import World
     from simqueue.services.outbox import Letter
 
+STEPS = ("work", "sleep", "extend", "ack", "relay.send")
 WHAT = ("crash", "pause", "response lost", "ack lost")
 
 
@@ -60,6 +61,10 @@ class At(Fault):
 
     def install(self, world: World) -> None:
         """Lie in wait for the step."""
+        service, dot, _call = self.step.partition(".")
+        if self.step not in STEPS and (not dot or service not in world.services):
+            allowed = ", ".join(map(repr, STEPS)) + ", or a call of a service of ctx"
+            raise checks.fail("at.step", self.step, allowed)
         if self.step == "relay.send":
             world.services["database"].relay.mark_fails.append(self._before_mark)
             return

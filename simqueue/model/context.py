@@ -107,6 +107,8 @@ class SimulatedContext:
             await hook(self, call)
         if waiting:
             await self.pass_time(waiting)
+        for wrap in steps.around:
+            action = wrap(self, call, action)
         result = action()
         for hook in steps.after:
             await hook(self, call)

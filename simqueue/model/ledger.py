@@ -49,8 +49,8 @@ class Event:
     WORKER_RESUMED: Final = 27
     WORKER_DRAINING: Final = 28  # when it is killed
     WORKER_PARTITIONED: Final = 29  # when it is over
-    DELIVERY_LOST: Final = 31
     CLAIMED: Final = 30  # the word for what the store answered
+    DELIVERY_LOST: Final = 31
 
 
 EVENT_NAMES: Final = {

@@ -19,22 +19,26 @@ if TYPE_CHECKING:
     from simqueue.model.worker import Worker
 
 Step = Callable[[SimulatedContext, str], Awaitable[None]]
+Action = Callable[[], Any]
+Around = Callable[[SimulatedContext, str, Action], Action]
 
 
 @dataclass
 class Steps:
-    """What happens before and after each call that a handler makes through ctx.
+    """What happens before, around and after each call that a handler makes through ctx.
 
-    Each is awaited with the ctx and the name of the call, such as "payments.charge". One before
-    the call can raise, wait, or end the process, and the call has no effect; one after it comes
-    when the call has had its effect, and the handler does not know yet.
+    Those before and after are awaited with the ctx and the name of the call, such as
+    "payments.charge". One before the call can raise, wait, or end the process, and the call has no
+    effect; one after it comes when the call has had its effect, and the handler does not know yet.
+    One around it gets the ctx, the name and the action itself, and returns what is done instead.
     """
 
     before: list[Step] = field(default_factory=list)
+    around: list[Around] = field(default_factory=list)
     after: list[Step] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.before or self.after)
+        return bool(self.before or self.around or self.after)
 
 
 @dataclass
