@@ -256,8 +256,8 @@ def test_a_fault_of_ones_own_is_a_small_class():
     class NightShift(sq.faults.Fault):
         def install(self, world):
             for worker in world.workers:
-                world.clock.at(0, lambda _, worker=worker: worker.stop_asking())
-                world.clock.at(100, lambda _, worker=worker: worker.ask())
+                world.clock.at(0, lambda _, worker=worker: worker.stop_asking(self))
+                world.clock.at(100, lambda _, worker=worker: worker.go_on(self))
 
     assert starts(run(1, jobs=2, arrivals=sq.Times([0.5, 3]), faults=[NightShift()])) == [100]
 

@@ -25,7 +25,7 @@ class Generic:
         buffer; "start": as its handler starts.
     sweep_period, sweep_phase, sweep_batch
         Leases that ran out are noticed only every `sweep_period`, the first time at `sweep_phase`,
-        at most `sweep_batch` at a time. None: at once.
+        at most `sweep_batch` at a time (not with `two_passes`). None: at once.
     two_passes
         A sweep ends only those leases that the sweep before has marked, and that were not extended
         since.
@@ -117,6 +117,8 @@ class Generic:
             as_backoff("broker.retry_delay", self.retry_delay)
         if self.two_passes and self.sweep_period is None:
             raise checks.fail("broker.two_passes", True, "False without a sweep_period")
+        if self.two_passes and self.sweep_batch is not None:
+            raise checks.fail("broker.sweep_batch", self.sweep_batch, "None with two_passes")
         checks.probability("broker.own_duplicates", self.own_duplicates)
 
     def settings(self) -> LeaseSettings:

@@ -33,7 +33,7 @@ class Fault(ABC):
         Around what a handler does through ctx
             `world.steps.before`, `around` and `after` (see `simqueue.model.world.Steps`); a hook
             before or after is ``async def hook(ctx, call)``, and may raise, or use
-            ``ctx.pass_time(seconds)``, ``ctx.nothing_more()``, ``ctx.delivery``, ``ctx.note(event)``.
+            ``ctx.pass_time(seconds)``, ``ctx.nothing_more()``, ``ctx.delivery``, ``ctx.note``.
         On what producers send
             `world.publish` can be replaced by a callable around it.
         Random draws

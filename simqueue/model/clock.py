@@ -27,6 +27,8 @@ Action = Callable[[Any], None]
 class Clock(simpy.Environment):
     """SimPy's environment, which can also schedule for a time, rather than by a delay.
 
+    What runs for each job reads `_now` itself: the property `now` is a call.
+
     SimPy's ``now + delay`` may miss the time that was meant by a rounding error, enough to turn a
     tie the wrong way; see `simqueue.grid`.
     """

@@ -146,7 +146,8 @@ class SimulatedContext:
         """Note that the job's effect `kind` was applied to the world now."""
         ledger, delivery = self._world.ledger, self.delivery
         job, worker = delivery.message.job.id, delivery.worker.number
-        what = row(self.now, Event.EFFECT, job, delivery.number, worker, ledger.word(kind))
+        now = self._world.clock._now
+        what = row(now, Event.EFFECT, job, delivery.number, worker, ledger.word(kind))
         ledger.write(what)
 
     def word(self, text: str) -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from heapq import heappop, heappush
-from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 from simqueue.grid import on_grid
 from simqueue.model.clock import EXPIRY, Clock
+from simqueue.model.deadlines import Deadlines
 
 if TYPE_CHECKING:
     from simqueue.model.message import Delivery
@@ -25,42 +24,32 @@ class LeaseCheck(Protocol):
 
 
 class AtOnce:
-    """The broker notices at the very instant (Amazon SQS).
-
-    One alarm is set, for the lease that ends first. Leases that were acked or extended meanwhile
-    are passed over when their turn comes, so an ack costs nothing here.
-    """
+    """The broker notices at the very instant (Amazon SQS). One alarm is set, for the first end."""
 
     def __init__(self, clock: Clock, expire: Expire) -> None:
         self._clock = clock
         self._expire = expire
-        self._leases: list[tuple[float, int, Delivery]] = []
-        self._order = count()
+        self._leases = Deadlines()
         self._alarm = math.inf
 
     def watch(self, delivery: Delivery) -> None:
         """Expire `delivery` at its `lease_ends`, unless it is acked or extended before."""
-        ends = delivery.lease_ends
-        heappush(self._leases, (ends, next(self._order), delivery))
-        if ends < self._alarm:
-            self._alarm = ends
-            self._clock.at(ends, self._ring, EXPIRY)
+        self._leases.push(delivery)
+        if delivery.lease_ends < self._alarm:
+            self._set_alarm(delivery.lease_ends)
+
+    def _set_alarm(self, ends: float) -> None:
+        self._alarm = ends
+        self._clock.at(ends, self._ring, EXPIRY)
 
     def _ring(self, _: object) -> None:
         now = self._clock.now
         if now != self._alarm:
             return
-        leases, ended = self._leases, []
-        while leases:
-            ends, _order, delivery = leases[0]
-            if _runs(delivery, ends):
-                if ends > now:
-                    break
-                ended.append(delivery)
-            heappop(leases)
-        self._alarm = leases[0][0] if leases else math.inf
-        if leases:
-            self._clock.at(self._alarm, self._ring, EXPIRY)
+        ended = self._leases.take_ended(now)
+        self._alarm = math.inf
+        if (next_end := self._leases.next_end()) < math.inf:
+            self._set_alarm(next_end)
         self._expire(ended)
 
 
@@ -84,13 +73,12 @@ class Sweep:
         self._period = period
         self._phase = phase
         self._batch = batch
-        self._leases: list[tuple[float, int, Delivery]] = []
-        self._order = count()
+        self._leases = Deadlines()
         self._alarm = math.inf
 
     def watch(self, delivery: Delivery) -> None:
         """Expire `delivery` at the first look at or after its `lease_ends` that has room for it."""
-        heappush(self._leases, (delivery.lease_ends, next(self._order), delivery))
+        self._leases.push(delivery)
         self._set_alarm(delivery.lease_ends)
 
     def _set_alarm(self, ends: float) -> None:
@@ -103,18 +91,10 @@ class Sweep:
         now = self._clock.now
         if now != self._alarm:
             return
+        ended = self._leases.take_ended(now, self._batch)
         self._alarm = math.inf
-        leases, ended = self._leases, []
-        while leases:
-            ends, _order, delivery = leases[0]
-            if _runs(delivery, ends):
-                if ends > now or len(ended) >= self._batch:
-                    break
-                ended.append(delivery)
-            heappop(leases)
-        if leases:
-            after_this = math.nextafter(now, math.inf)
-            self._set_alarm(max(leases[0][0], after_this))
+        if (next_end := self._leases.next_end()) < math.inf:
+            self._set_alarm(max(next_end, math.nextafter(now, math.inf)))
         self._expire(ended)
 
 
@@ -149,14 +129,9 @@ class MarkAndSweep:
         held = {d: marked for d, marked in self._active.items() if d.message.is_held_by(d)}
         ended = [d for d, marked in held.items() if marked and d.lease_ends <= now]
         self._active = {d: True for d in held if d not in ended}
-        self._expire(ended)
-        if self._active and not self._waits:
+        if held:
             self._set_alarm(math.nextafter(now, math.inf))
-
-
-def _runs(delivery: Delivery, ends: float) -> bool:
-    """Whether this lease is still the one that holds the message, and has not been moved."""
-    return delivery.lease_ends == ends and delivery.message.is_held_by(delivery)
+        self._expire(ended)
 
 
 def next_look(time: float, period: float, phase: float) -> float:

@@ -33,7 +33,7 @@ class Producer:
         self._clock.at(self._times[0], self._go_on)
 
     def _go_on(self, _: object) -> None:
-        times, number, now = self._times, self._next, self._clock.now
+        times, number, now = self._times, self._next, self._clock._now
         while number < len(times) and times[number] <= now:
             job = Job(number, number % self._customers, number % self._groups)
             self._publish(Message(job))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from simqueue.model.clock import AFTER_RECEIVE
+from simqueue.model.context import SimulatedContext
 from simqueue.model.execution import Execution
-from simqueue.model.ledger import Event
+from simqueue.model.ledger import Event, row
 
 if TYPE_CHECKING:
     from simqueue.context import Handler
@@ -43,6 +45,7 @@ class Worker:
         self._held_back: dict[object, bool] = {}
         self._world = world
         self._record = world.ledger.record
+        self._write = world.ledger.write
         self._queue = world.queue
         self._handler = handler
         self._concurrency = concurrency
@@ -65,8 +68,9 @@ class Worker:
 
     def ask(self) -> None:
         """Ask for as many messages as there are free slots."""
-        for _ in range(self.places):
-            self._queue.ask(self)
+        with self._queue.at_once():
+            for _ in range(self.places):
+                self._queue.ask(self)
 
     def ask_once(self) -> None:
         """Take one more place in the line."""
@@ -75,7 +79,7 @@ class Worker:
     def stop_asking(self, reason: object, *, lasting: bool = False) -> None:
         """Take no more messages until this `reason` is gone; what runs goes on.
 
-        A crash takes reasons with it, unless they are `lasting`: those that lie outside the process.
+        A crash takes reasons with it, unless they are `lasting`: those outside of the process.
         """
         self._held_back[reason] = lasting
         self._leave_line()
@@ -112,9 +116,9 @@ class Worker:
     def ended(self, delivery: Delivery, error: Exception | None) -> None:
         """The handler has returned (`error` is None) or raised."""
         del self.running[delivery.number]
-        job, now = delivery.message.job.id, self.clock.now
+        job, now = delivery.message.job.id, self.clock._now
         if error is None:
-            self._record(now, Event.FINISHED, job, delivery.number, self.number)
+            self._write(row(now, Event.FINISHED, job, delivery.number, self.number, math.nan))
         else:
             reason = self._world.ledger.word(repr(error))
             self._record(now, Event.FAILED, job, delivery.number, self.number, reason)
@@ -128,9 +132,10 @@ class Worker:
 
     def _start(self, delivery: Delivery) -> None:
         job = delivery.message.job
-        self._record(self.clock.now, Event.STARTED, job.id, delivery.number, self.number)
-        coroutine = self._handler(job, self._world.context(delivery))
-        self.running[delivery.number] = execution = self.execution(self, delivery, coroutine)
+        now, number = self.clock._now, delivery.number
+        self._write(row(now, Event.STARTED, job.id, number, self.number, math.nan))
+        coroutine = self._handler(job, SimulatedContext(self._world, delivery))
+        self.running[number] = execution = self.execution(self, delivery, coroutine)
         for notify in self.on_start:
             notify(delivery)
         execution.resume()
@@ -145,7 +150,7 @@ class Worker:
             self._queue.fail(delivery, getattr(error, "after", None))
 
     def _next(self) -> None:
-        if self.accepts:
+        if not self._held_back:
             self._queue.ask(self)
 
     # Dying, and coming back.
@@ -186,6 +191,7 @@ class PrefetchingWorker(Worker):
         self._buffer: deque[Delivery] = deque()
         self._reserved = 0
         self._asks = False
+        self._starting = False
 
     @property
     def places(self) -> int:
@@ -218,8 +224,8 @@ class PrefetchingWorker(Worker):
         return self._asks
 
     def take(self, delivery: Delivery) -> None:
-        """Start `delivery` if a slot is free, else keep it for later."""
-        if len(self.running) < self._concurrency:
+        """Start `delivery` if a slot is free and nothing waits for it, else keep it for later."""
+        if len(self.running) < self._concurrency and not self._buffer:
             self._start(delivery)
         else:
             self._buffer.append(delivery)
@@ -238,10 +244,18 @@ class PrefetchingWorker(Worker):
 
     def _next(self) -> None:
         self._reserved -= 1
-        if self._buffer:
-            self._start(self._buffer.popleft())
+        self._start_what_waits()
         if self.accepts:
             self.ask()
+
+    def _start_what_waits(self) -> None:
+        """Fill the free slots. What ends at once comes here again, and leaves it to the first."""
+        if self._starting:
+            return
+        self._starting = True
+        while self._buffer and len(self.running) < self._concurrency:
+            self._start(self._buffer.popleft())
+        self._starting = False
 
 
 class ThrottledWorker(Worker):
@@ -283,6 +297,11 @@ class BatchingWorker(PrefetchingWorker):
         self._whole = whole
         self._done: list[tuple[Delivery, Exception | None]] = []
 
+    @property
+    def places(self) -> int:
+        """One, unless a batch is at work."""
+        return int(not self.held)
+
     def crash(self) -> None:
         """Die; what was done and not acked yet is as if it had not been."""
         self._done.clear()
@@ -305,9 +324,8 @@ class BatchingWorker(PrefetchingWorker):
             super()._settle(delivery, error)
 
     def _next(self) -> None:
-        if self._buffer:
-            self._start(self._buffer.popleft())
-        if self._buffer or self.running:
+        self._start_what_waits()
+        if self._starting or self._buffer or self.running:
             return
         done, self._done = self._done, []
         failure = next((error for _delivery, error in done if error is not None), None)

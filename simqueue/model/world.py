@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from simqueue.model.clock import Clock
     from simqueue.model.lease_queue import LeaseQueue
     from simqueue.model.ledger import Ledger
-    from simqueue.model.message import Delivery
     from simqueue.model.publishing import Publish
     from simqueue.model.randomness import Stream, Streams
     from simqueue.model.worker import Worker
@@ -55,10 +54,6 @@ class World:
     steps: Steps = field(default_factory=Steps)
     workers: list[Worker] = field(default_factory=list)
     services: dict[str, Any] = field(default_factory=dict)
-
-    def context(self, delivery: Delivery) -> SimulatedContext:
-        """Return the `ctx` of the handler that works on `delivery`."""
-        return SimulatedContext(self, delivery)
 
     def worker(self, number: int, name: str) -> Worker:
         """Return worker `number`, from 1; ValueError about parameter `name` if there is none."""

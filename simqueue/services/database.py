@@ -142,10 +142,10 @@ class Transaction:
         Raises `UniqueViolation` if `key` is in `table`.
         """
         place = (table, key)
-        locked = self._server.locked
-        while locked.get(place, self) is not self:
-            await locked[place].over.wait()
-        await self._client.call("insert", lambda: self._insert(place, columns))
+        other = await self._client.call("insert", lambda: self._insert(place, columns))
+        while other is not None:
+            await other.over.wait()
+            other = self._insert(place, columns)
 
     async def try_lock(self, name: str) -> bool:
         """Take advisory lock `name` until this transaction ends; whether nobody else has it."""
@@ -164,12 +164,17 @@ class Transaction:
         letter = Letter(effect, key, self._context.delivery.message.job)
         await self._client.call("enqueue", lambda: self._letters.append(letter))
 
-    def _insert(self, place: tuple[str, str], columns: dict[str, Any]) -> None:
+    def _insert(self, place: tuple[str, str], columns: dict[str, Any]) -> Transaction | None:
+        """Insert the row, or return the open transaction that has to end first."""
         table, key = place
+        other = self._server.locked.get(place, self)
+        if other is not self:
+            return other
         if key in self._server.tables.get(table, {}) or place in self._rows:
             raise UniqueViolation(f"{table} has a row {key!r} already")
         self._server.locked[place] = self
         self._rows[place] = columns
+        return None
 
     def _try_lock(self, place: tuple[str, str]) -> bool:
         return self._server.locked.setdefault(place, self) is self
