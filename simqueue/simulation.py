@@ -45,7 +45,8 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
         fault.install(world)
     for _ in range(world.workers[0].places):
         for worker in world.workers:
-            worker.ask_once()
+            if worker.accepts:
+                worker.ask_once()
     customers = scenario.customers or scenario.jobs or 1
     times = scenario.arrivals.times(world.streams.per_job("arrivals"))
     Producer(world, all_on_grid(times).tolist(), scenario.groups, customers).start()

@@ -262,6 +262,37 @@ def test_a_fault_of_ones_own_is_a_small_class():
     assert starts(run(1, jobs=2, arrivals=sq.Times([0.5, 3]), faults=[NightShift()])) == [100]
 
 
+def test_a_worker_can_be_held_back_from_the_start_and_after_each_restart():
+    """A slow start: it takes nothing for 20 s, then and after its crash at 50."""
+
+    class SlowStart(sq.faults.Fault):
+        def install(self, world):
+            def hold(worker):
+                worker.stop_asking(self)
+                world.clock.at(world.clock.after(20), lambda _: worker.go_on(self))
+
+            for worker in world.workers:
+                worker.on_restart.append(hold)
+                hold(worker)
+
+    crash = sq.Crash(at=[(1, 50)], restart_after=5)
+    result = run(1, arrivals=sq.Times([0, 52]), jobs=None, crash=crash, faults=[SlowStart()])
+    assert [starts(result, job) for job in (0, 1)] == [[20], [75]]
+
+
+def test_a_fault_can_stand_around_a_call():
+    """A request that the network delivers twice: two effects of one call."""
+
+    class Twice(sq.faults.Fault):
+        def install(self, world):
+            def around(ctx, call, action):
+                return (lambda: (action(), action())[1]) if call == "payments.charge" else action
+
+            world.steps.around.append(around)
+
+    assert run(handler=only_charges, faults=[Twice()]).jobs.effects[0] == 2
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -283,6 +314,8 @@ def test_a_fault_of_ones_own_is_a_small_class():
         (lambda: sq.Network(publish_response_lost=1), "below 1, or sending never ends"),
         (lambda: sq.Crash(chance=2), "crash.chance must be a number from 0 to 1, not 2"),
         (lambda: At(step="work", what="explode"), "at.what must be one of 'crash'"),
+        (lambda: run(faults=[At(step="payment.charge")]), "at.step must be 'work', 'sleep'"),
+        (lambda: run(faults=[sq.Pause]), "with their parentheses"),
     ],
 )
 def test_wrong_faults_are_refused_with_one_sentence(make, sentence):

@@ -48,6 +48,8 @@ class LeaseQueue:
         retry_delay: Callable[[Delivery], float] | None = None,
         endless: bool = False,
     ) -> None:
+        # A limit is looked at where the broker notices it: as a message comes back, or as it is
+        # asked for; at the other place there is none.
         limit = math.inf if settings.max_attempts is None else settings.max_attempts
         on_return = settings.exhaustion == "return"
         self._limit_on_return = limit if on_return else math.inf
@@ -115,7 +117,8 @@ class LeaseQueue:
     def fail(self, delivery: Delivery, after: float | None = None) -> None:
         """The worker's handler raised: give the message back, if that is what this worker does.
 
-        `after` is the delay in seconds that the handler itself asks for.
+        `after` is the delay in seconds that the handler itself asks for. Without it, and without a
+        retry delay of the broker's, nothing happens: the message waits for its lease to run out.
         """
         message = delivery.message
         if message.is_held_by(delivery):
@@ -179,7 +182,12 @@ class LeaseQueue:
     # What the broker, or somebody who runs it, does.
 
     def hand_over(self) -> None:
-        """Give visible messages to asking workers, once all else of this instant has happened."""
+        """Give visible messages to asking workers, once all else of this instant has happened.
+
+        At once if nothing else is due now; otherwise at the end of the instant, so that acks and
+        expiries come first. A worker that is handed a message may be done with it and ask again, or
+        free a group, before the next one is handed over: that only lengthens the loop below.
+        """
         if self._asking and self._visible and not self._handing_over:
             if self._clock.is_quiet():
                 self._hand_over(None)
@@ -288,7 +296,10 @@ class LeaseQueue:
         if message.state == State.DELAYED:
             message.state = State.VISIBLE
             self._record(self._clock.now, Event.VISIBLE, message.job.id)
-            (self._visible.put_back if message.receives else self._visible.add)(message)
+            if message.receives:
+                self._visible.put_back(message)
+            else:
+                self._visible.add(message)
             self.hand_over()
 
     def _exhaust(self, message: Message) -> None:

@@ -26,9 +26,9 @@ class Worker:
     Each free slot asks for one message at a time, so workers take turns.
 
     Faults, brokers and services hook in here: `on_start` hears of each delivery whose handler
-    starts; `on_death` of all deliveries that the process held when it died, and `on_disconnect` of
-    them when the broker loses sight of it, dead or not; an ack or a renewal reaches the broker only
-    if all of `ways_to_broker` let it pass.
+    starts; `on_death` of all deliveries that the process held when it died, `on_disconnect` of them
+    when the broker loses sight of it, dead or not, and `on_restart` of the worker when it is back;
+    an ack or a renewal reaches the broker only if all of `ways_to_broker` let it pass.
     """
 
     def __init__(self, number: int, world: World, handler: Handler, *, concurrency: int) -> None:
@@ -41,6 +41,7 @@ class Worker:
         self.on_start: list[Callable[[Delivery], Any]] = []
         self.on_death: list[Callable[[list[Delivery]], Any]] = []
         self.on_disconnect: list[Callable[[list[Delivery]], Any]] = []
+        self.on_restart: list[Callable[[Worker], Any]] = []
         self.ways_to_broker: list[Filter] = []
         self._held_back: dict[object, bool] = {}
         self._world = world
@@ -175,6 +176,8 @@ class Worker:
         self.alive = True
         self.paused_until = 0.0
         self._record(self.clock.now, Event.WORKER_RESTARTED, worker=self.number)
+        for notify in self.on_restart:
+            notify(self)
         if self.accepts:
             self.ask()
 
