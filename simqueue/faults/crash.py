@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from simqueue import checks
 from simqueue.faults.base import Fault
 from simqueue.faults.moments import check_moments
-from simqueue.grid import on_grid
+from simqueue.faults.striking import strike_at, strike_during_work
 
 if TYPE_CHECKING:
-    from simqueue.model.message import Delivery
     from simqueue.model.worker import Worker
     from simqueue.model.world import World
-
-SecondsUntil = Callable[[int, int], float | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +60,10 @@ class Crash(Fault):
 
     def install(self, world: World) -> None:
         """Set the times of death that are known, and watch deliveries for the others."""
-        for number, time in self.at:
-            worker = world.worker(number, "crash.at")
-            world.clock.at(on_grid(time), partial(self._strike, worker))
+        strike_at(world, self.at, "crash.at", self._strike)
         if self.mean_time_between is not None:
-            self._expose(world, world.streams.exponential("crash", self.mean_time_between).draw)
+            seconds_until = world.streams.exponential("crash", self.mean_time_between).draw
+            strike_during_work(world, seconds_until, self._strike)
         if self.chance:
             hit = world.streams.chances("crash chance", self.chance)
             place = world.streams.stream("crash place", lambda _, draws: draws)
@@ -78,32 +73,16 @@ class Crash(Fault):
                 seconds: float = world.work.draw(job, attempt)
                 return seconds * place.draw(job, turn) if hit.draw(job, turn) else None
 
-            self._expose(world, moment)
+            strike_during_work(world, moment, self._strike)
         if self.after is not None:
             chosen = None if self.jobs is None else frozenset(self.jobs)
 
             def each_time(job: int, _turn: int) -> float | None:
                 return self.after if chosen is None or job in chosen else None
 
-            self._expose(world, each_time)
+            strike_during_work(world, each_time, self._strike)
 
-    def _expose(self, world: World, seconds_until: SecondsUntil) -> None:
-        """Let each delivery's worker die `seconds_until(job, turn)` after its start."""
-
-        def watch(delivery: Delivery) -> None:
-            seconds = seconds_until(delivery.message.job.id, delivery.turn)
-            if seconds is not None:
-                moment = world.clock.after(seconds)
-                world.clock.at(moment, lambda _: self._strike_if_running(delivery))
-
-        for worker in world.workers:
-            worker.on_start.append(watch)
-
-    def _strike_if_running(self, delivery: Delivery) -> None:
-        if delivery.number in delivery.worker.running:
-            self._strike(delivery.worker)
-
-    def _strike(self, worker: Worker, _: object = None) -> None:
+    def _strike(self, worker: Worker) -> None:
         if worker.alive:
             worker.crash()
             clock = worker.clock

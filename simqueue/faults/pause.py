@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from simqueue import checks
 from simqueue.faults.base import Fault
 from simqueue.faults.moments import check_moments
-from simqueue.grid import on_grid
+from simqueue.faults.striking import strike_at, strike_during_work
 from simqueue.model.execution import Pausable
 from simqueue.model.ledger import Event
 
 if TYPE_CHECKING:
-    from simqueue.model.message import Delivery
     from simqueue.model.worker import Worker
     from simqueue.model.world import World
 
@@ -49,26 +47,15 @@ class Pause(Fault):
         """Make handlers able to stand still, and set or draw the moments."""
         for worker in world.workers:
             worker.execution = Pausable
-        for number, time in self.at:
-            worker = world.worker(number, "pause.at")
-            world.clock.at(on_grid(time), partial(self._strike, world, worker))
+
+        def strike(worker: Worker) -> None:
+            if worker.alive and worker.paused_until <= world.clock.now:
+                stand_still(world, worker, self.seconds)
+
+        strike_at(world, self.at, "pause.at", strike)
         if self.mean_time_between is not None:
-            seconds_until = world.streams.exponential("pause", self.mean_time_between)
-
-            def watch(delivery: Delivery) -> None:
-                seconds = seconds_until.draw(delivery.message.job.id, delivery.turn)
-                world.clock.at(world.clock.after(seconds), lambda _: strike(delivery))
-
-            def strike(delivery: Delivery) -> None:
-                if delivery.number in delivery.worker.running:
-                    self._strike(world, delivery.worker)
-
-            for worker in world.workers:
-                worker.on_start.append(watch)
-
-    def _strike(self, world: World, worker: Worker, _: object = None) -> None:
-        if worker.alive and worker.paused_until <= world.clock.now:
-            stand_still(world, worker, self.seconds)
+            seconds_until = world.streams.exponential("pause", self.mean_time_between).draw
+            strike_during_work(world, seconds_until, strike)
 
 
 def stand_still(world: World, worker: Worker, seconds: float) -> None:
