@@ -157,7 +157,7 @@ class Run:
 
 def table(result: sq.Result) -> Any:
     """All rows of the ledger, as an array."""
-    return result._ledger.table()
+    return result._records.table
 
 
 def handler_name(run: Run) -> str:

@@ -98,7 +98,7 @@ def test_effects_per_job_by_where_the_crash_falls(strategy):
     """The four strategies: effects per job, lost jobs, jobs with more than one effect."""
     handler, chances = STRATEGIES[strategy]
     what = scenario(
-        0, handler=handler, workers=20, arrivals=sq.Poisson(20), jobs=28_000, lease=5,
+        0, handler=handler, workers=20, arrivals=sq.Poisson(20), jobs=45_000, lease=5,
         faults=[CrashAtStep(**conditional(chances))],
     )  # fmt: skip
     crashes = theory.CrashChances(before_effect=A, after_effect=B, before_ack=D)
@@ -165,7 +165,7 @@ def test_feedback_of_failures_loads_the_queue():
 
     what = scenario(
         sq.Exponential(1), work_per="attempt", handler=fails_sometimes, lease=None,
-        arrivals=sq.Poisson(0.6), jobs=45_000, faults=[Failing()], warmup=500,
+        arrivals=sq.Poisson(0.6), jobs=85_000, faults=[Failing()], warmup=500,
     )  # fmt: skip
     assert_agree(measured(what, "deliveries_per_job"), 1 / (1 - 0.25), 0.03)
     assert theory.retry_sojourn(0.6, 1, 0.25) == pytest.approx(6.667, abs=1e-3)

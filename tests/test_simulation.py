@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import os
 import subprocess
@@ -385,6 +386,24 @@ def test_a_horizon_cuts_and_says_what():
     assert result.cut == {"unpublished": 2, "unsettled": 2, "running": 1}
     assert result.figures["jobs"] == 3
     assert result.figures["unfinished_rate"] == pytest.approx(2 / 3)
+
+
+def test_what_a_horizon_cuts_does_not_clean_up_after_itself():
+    """The run is over: no `finally` of a handler that was still at work is run."""
+    ran = []
+
+    async def careful(job, ctx):
+        try:
+            await ctx.work()
+        finally:
+            ran.append(ctx.now)
+            await ctx.store.complete(job.key)
+
+    result = run(90, handler=careful, horizon=50)
+    assert result.cut["running"] == 1
+    del result
+    gc.collect()
+    assert ran == []
 
 
 def test_seed_must_be_a_whole_number():

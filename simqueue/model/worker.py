@@ -171,6 +171,11 @@ class Worker:
         for notify in (*self.on_death, *self.on_disconnect):
             notify(held)
 
+    def abandon(self) -> None:
+        """The run is over: what still runs must not go on, nor clean up after itself."""
+        for execution in self.running.values():
+            execution.kill()
+
     def restart(self) -> None:
         """Come back as a fresh process."""
         self.alive = True
