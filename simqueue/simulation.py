@@ -54,8 +54,9 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
         world.clock.run(scenario.horizon)
     except NeverSettles as error:
         raise NeverSettles(f"{error}{_last_failure(world.ledger)}") from None
-    for worker in world.workers:
-        worker.abandon()
+    finally:
+        for worker in world.workers:
+            worker.abandon()
     world.streams.close()
     return Result(scenario, seed, world.ledger.close())
 
