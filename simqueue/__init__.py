@@ -25,7 +25,7 @@ from simqueue.distributions import (
     Uniform,
 )
 from simqueue.faults import Crash, Deploy, Network, Outage, Partition, Pause, Slowness
-from simqueue.model.lease_queue import NeverSettles
+from simqueue.model.progress import NeverSettles
 from simqueue.result import Result
 from simqueue.scenario import Scenario, Workers
 from simqueue.simulation import simulate

@@ -23,6 +23,7 @@ WORDED = (Event.EFFECT, Event.FAILED, Event.RESPONSE_LOST, Event.UNAVAILABLE, Ev
 TIMED = (
     Event.RECEIVED,
     Event.EXTENDED,
+    Event.LEASE_STARTED,
     Event.NACKED,
     Event.WORKER_PAUSED,
     Event.WORKER_DRAINING,
@@ -139,7 +140,7 @@ class Result:
         received = rows.where(Event.RECEIVED)
         count = len(received)
         lease_ends = rows.value[received]
-        extended = rows.where(Event.EXTENDED)
+        extended = np.flatnonzero(np.isin(rows.event, (Event.LEASE_STARTED, Event.EXTENDED)))
         lease_ends[rows.delivery[extended]] = rows.value[extended]
         outcome = np.where(np.isnan(tally.delivery_started), "unstarted", "running").astype(object)
         for event, word in ENDS.items():

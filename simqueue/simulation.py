@@ -8,11 +8,12 @@ from simqueue import checks
 from simqueue.grid import all_on_grid
 from simqueue.model.building import LeaseBroker
 from simqueue.model.clock import Clock
-from simqueue.model.lease_queue import NeverSettles
 from simqueue.model.ledger import Event, Ledger
 from simqueue.model.producer import Producer
+from simqueue.model.progress import NeverSettles
 from simqueue.model.randomness import Streams, Transform
-from simqueue.model.worker import BatchingWorker, PrefetchingWorker, ThrottledWorker, Worker
+from simqueue.model.worker import Worker
+from simqueue.model.worker_kinds import BatchingWorker, PrefetchingWorker, ThrottledWorker
 from simqueue.model.world import World
 from simqueue.result import Result
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from simpy.events import NORMAL, URGENT, EventPriority
 
-from simqueue.model import late_ack, lease_queue, leases, publishing, worker
+from simqueue.model import late_ack, lease_queue, leases, publishing, worker, worker_kinds
 from simqueue.model.context import SimulatedContext
 from simqueue.model.execution import Execution, Pausable
 from simqueue.model.ledger import Event
@@ -208,12 +208,12 @@ def prefetch_one_more(patch: Patch) -> None:
         self._asks = self._reserved <= self._prefetch
         return bool(self._asks)
 
-    patch.setattr(worker.PrefetchingWorker, "reserve", reserve)
+    patch.setattr(worker_kinds.PrefetchingWorker, "reserve", reserve)
 
 
 def keep_batches_open(patch: Patch) -> None:
     """A batch goes on to ask until it is full."""
-    patch.setattr(worker.BatchingWorker, "_close", lambda *_: None)
+    patch.setattr(worker_kinds.BatchingWorker, "_close", lambda *_: None)
 
 
 def die_of_nothing(patch: Patch) -> None:

@@ -82,6 +82,8 @@ def test_a_lease_from_the_start_does_not_run_in_the_buffer():
             max_receives=1,
         )  # fmt: skip
         assert (result.jobs.outcome == "dead-lettered").sum() == dead
+        if lease_from == "start":
+            assert (result.deliveries.lease_ends - result.deliveries.started).tolist() == [25] * 10
 
 
 def test_a_client_library_renews_until_the_handler_is_done():
@@ -151,6 +153,20 @@ def test_requeue_at_once_when_the_connection_is_lost():
         )  # fmt: skip
         assert starts(result) == [0, 20 + after]
         assert result.deliveries.worker.tolist() == [1, 2]
+
+
+def test_requeue_brings_back_what_the_worker_does_not_know_of():
+    """A delivery that was lost on its way, and one whose ack was, are unsettled all the same."""
+    lost_on_its_way = run(
+        10, lease=None, on_disconnect="requeue", horizon=200,
+        network=sq.Network(delivery_lost=0.999), crash=sq.Crash(at=[(1, 20)], restart_after=1),
+    )  # fmt: skip
+    assert received(lost_on_its_way)[:2] == [0, 21]
+    lost_ack = run(
+        10, lease=None, on_disconnect="requeue", crash=sq.Crash(at=[(1, 20)], restart_after=1),
+        faults=[sq.faults.At(step="ack", what="ack lost")],
+    )  # fmt: skip
+    assert starts(lost_ack) == [0, 21]
 
 
 def test_requeue_releases_the_whole_buffer():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simqueue.model.connections import WatchingQueue
 from simqueue.model.lease_queue import LeaseQueue
 from simqueue.model.leases import AtOnce, LeaseCheck, MarkAndSweep, Sweep
 from simqueue.model.lines import Fifo, FifoFront, Grouped, Line
@@ -44,7 +45,8 @@ class LeaseBroker:
     ) -> None:
         self._settings = settings
         self._clock = clock
-        self.queue = queue = LeaseQueue(
+        kind = LeaseQueue if settings.on_disconnect == "wait" else WatchingQueue
+        self.queue = queue = kind(
             settings,
             clock,
             ledger,
@@ -76,7 +78,7 @@ class LeaseBroker:
         settings, queue = self._settings, self.queue
         if settings.lease is not None and settings.lease_from == "start":
             lease = settings.lease
-            worker.on_start.append(lambda delivery: queue.start_lease(delivery, lease))
+            worker.on_start.append(lambda delivery: queue.begin_lease(delivery, lease))
         if settings.renew_every is not None and settings.lease is not None:
             renewal = Renewal(
                 self._clock,
@@ -86,14 +88,18 @@ class LeaseBroker:
                 until=settings.renew_for,
             )
             worker.on_start.append(renewal.start)
-        if settings.on_disconnect == "lose":
-            worker.on_disconnect.append(queue.lose)
-        elif settings.on_disconnect == "requeue":
-            worker.on_disconnect.append(self._requeue_later)
+        if isinstance(queue, WatchingQueue):
+            watching = queue
 
-    def _requeue_later(self, deliveries: list[Delivery]) -> None:
-        noticed = self._clock.after(self._settings.disconnect_after)
-        self._clock.at(noticed, lambda _: self.queue.requeue(deliveries))
+            def disconnected(_held: list[Delivery]) -> None:
+                unsettled = watching.unsettled(worker)
+                if settings.on_disconnect == "lose":
+                    watching.lose(unsettled)
+                else:
+                    noticed = self._clock.after(settings.disconnect_after)
+                    self._clock.at(noticed, lambda _: watching.requeue(unsettled))
+
+            worker.on_disconnect.append(disconnected)
 
     def _ending_retention(self, publish: Publish, retention: float) -> Publish:
         def publish_for_a_while(message: Message) -> None:

@@ -122,7 +122,7 @@ class SimulatedContext:
     def _wait(self, call: str, given: float, seconds: float) -> Awaitable[None]:
         if not 0 <= seconds < math.inf:
             raise HandlerError(f"ctx.{call} takes a finite number of 0 or more, not {given!r}.")
-        if self._world.steps:
+        if self._world.steps or not seconds:
             return self.step(call, _nothing, seconds)
         clock = self._world.clock
         return Moment(clock, clock.after(seconds))

@@ -21,17 +21,14 @@ from simqueue.model.clock import EXPIRY, RECEIVE
 from simqueue.model.leases import AtOnce, LeaseCheck
 from simqueue.model.ledger import Event, row
 from simqueue.model.lines import Line
-from simqueue.model.message import MOST_RECEIVES, Delivery, Message, State
+from simqueue.model.message import Delivery, Message, State
+from simqueue.model.progress import check_progress
 
 if TYPE_CHECKING:
     from simqueue.model.clock import Clock
     from simqueue.model.ledger import Ledger
     from simqueue.model.settings import LeaseSettings
     from simqueue.model.worker import Worker
-
-
-class NeverSettles(RuntimeError):  # noqa: N818 - it names what the run does
-    """The run would not end: a job is delivered again and again."""
 
 
 class LeaseQueue:
@@ -147,6 +144,12 @@ class LeaseQueue:
             delivery.lease_ends = self._clock.after(seconds)
             self._leases.watch(delivery)
 
+    def begin_lease(self, delivery: Delivery, seconds: float) -> None:
+        """The handler of a delivery that had no lease starts: the lease starts with it."""
+        if delivery.message.is_held_by(delivery):
+            self.start_lease(delivery, seconds)
+            self._note(Event.LEASE_STARTED, delivery, delivery.lease_ends)
+
     def extend(self, delivery: Delivery, seconds: float) -> bool:
         """Let the lease end `seconds` from now; False where it has run out already.
 
@@ -243,7 +246,7 @@ class LeaseQueue:
         ledger = self._ledger
         message.receives += 1
         if message.receives > message.patience:
-            self._check_progress(message)
+            check_progress(message, self._clock.now, endless=self._endless)
         message.attempts += self._receive_counts
         message.state = State.IN_FLIGHT
         ends = self._clock.after(self._lease) if self._lease else math.inf
@@ -256,22 +259,6 @@ class LeaseQueue:
         if ends < math.inf:
             self._leases.watch(delivery)
         return delivery
-
-    def _check_progress(self, message: Message) -> None:
-        """Raise NeverSettles if `message` goes round and round, and no horizon will end it."""
-        often = f"Job {message.job.id} was delivered {message.receives - 1:,} times"
-        if not self._endless:
-            raise NeverSettles(
-                f"{often} and is still not settled: give the scenario a horizon, or the broker a "
-                "limit of receives."
-            )
-        if message.checked_at == self._clock.now:
-            raise NeverSettles(
-                f"{often}, many of them at one instant: it fails at once and is retried at once; "
-                "give the broker a retry delay."
-            )
-        message.checked_at = self._clock.now
-        message.patience += MOST_RECEIVES
 
     def _expire(self, deliveries: list[Delivery]) -> None:
         with self.at_once():

@@ -51,6 +51,7 @@ class Event:
     WORKER_PARTITIONED: Final = 29  # when it is over
     CLAIMED: Final = 30  # the word for what the store answered
     DELIVERY_LOST: Final = 31
+    LEASE_STARTED: Final = 32  # when it ends
 
 
 EVENT_NAMES: Final = {

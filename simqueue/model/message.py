@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from simqueue.model.progress import MOST_RECEIVES
+
 if TYPE_CHECKING:
     from simqueue.context import Job
     from simqueue.model.worker import Worker
-
-
-MOST_RECEIVES = 10_000
-"""A message received this often is taken to go round for ever, unless the run has a horizon."""
 
 
 class State:

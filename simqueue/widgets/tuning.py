@@ -11,7 +11,7 @@ import ipywidgets
 
 from simqueue import checks
 from simqueue.figures import DESCRIPTIONS
-from simqueue.model.lease_queue import NeverSettles
+from simqueue.model.progress import NeverSettles
 from simqueue.plotting.drawing import img_tag
 from simqueue.plotting.lease_sweep import LEASES
 from simqueue.plotting.rates import RATES
