@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from simqueue.context import Database, Locks, Mailer, Payments, Store
     from simqueue.model.message import Delivery
-    from simqueue.model.world import World
+    from simqueue.model.world import Steps, World
 
 T = TypeVar("T")
 
@@ -115,9 +115,9 @@ class SimulatedContext:
         return result
 
     @property
-    def undisturbed(self) -> bool:
-        """Whether nothing can come before or after a step, so that it need not be one."""
-        return not self._world.steps
+    def steps(self) -> Steps:
+        """What can come before, around and after a step; false if nothing can."""
+        return self._world.steps
 
     def _wait(self, call: str, given: float, seconds: float) -> Awaitable[None]:
         if not 0 <= seconds < math.inf:

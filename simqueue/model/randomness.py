@@ -86,8 +86,9 @@ class Stream:
 
     def draw(self, job: int, attempt: int = 0) -> Any:
         """Return the draw of this `job` on this `attempt`; 0 stands for all attempts together."""
-        first = job - job % BLOCK
-        block = self._blocks.get((first, attempt))
+        place = (job // BLOCK, attempt)
+        block = self._blocks.get(place)
         if block is None:
-            block = self._blocks[first, attempt] = self._block(first, attempt)
-        return block[job - first]
+            first = job - job % BLOCK
+            block = self._blocks[place] = self._block(first, attempt)
+        return block[job % BLOCK]

@@ -97,10 +97,6 @@ class Worker:
         """Get ready for one more delivery; True to stay first in the line for yet another."""
         return False
 
-    def take(self, delivery: Delivery) -> None:
-        """Receive `delivery` from the queue."""
-        self._start(delivery)
-
     def missed(self) -> None:
         """A delivery on its way here got lost: ask again in its place."""
         self._queue.ask(self)
@@ -138,6 +134,9 @@ class Worker:
         for notify in self.on_start:
             notify(delivery)
         execution.resume()
+
+    take = _start
+    """Receive a delivery from the queue: without a buffer, to start it."""
 
     def _settle(self, delivery: Delivery, error: Exception | None) -> None:
         for passes in self.ways_to_broker:

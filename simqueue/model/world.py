@@ -37,7 +37,7 @@ class Steps:
     after: list[Step] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.before or self.around or self.after)
+        return len(self.before) + len(self.around) + len(self.after) > 0
 
 
 @dataclass

@@ -79,10 +79,15 @@ class Client:
         self._service = service
         self._context = context
 
+    @property
+    def is_direct(self) -> bool:
+        """Whether a call just does its action: it takes no time, and no fault can come to it."""
+        return self._service.is_instant and not self._context.steps
+
     async def call(self, call: str, action: Callable[[], T]) -> T:
         """Do `action` as the call "service.call": after its latency, unless a fault comes first."""
-        service, context = self._service, self._context
-        if service.is_instant and context.undisturbed:
+        if self.is_direct:
             return action()
+        service, context = self._service, self._context
         waiting = service.seconds(context, call)
         return await context.step(f"{service.name}.{call}", action, waiting)

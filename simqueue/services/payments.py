@@ -141,7 +141,10 @@ class PaymentsClient(Client):
         answered again without an effect; raises `Conflict` while it is being done, `Mismatch` if
         the key was used for another customer or amount.
         """
-        request = await self.call("charge", lambda: self._send(customer, amount, key))
+        if self.is_direct:
+            request = self._send(customer, amount, key)
+        else:
+            request = await self.call("charge", lambda: self._send(customer, amount, key))
         if request is not None and not request.done:
             await self._answer(request)
 
