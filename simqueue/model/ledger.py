@@ -55,9 +55,7 @@ class Event:
 
 
 EVENT_NAMES: Final = {
-    number: name.lower().replace("_", " ")
-    for name, number in vars(Event).items()
-    if isinstance(number, int)
+    number: name.lower().replace("_", " ") for name, number in vars(Event).items() if name.isupper()
 }
 
 

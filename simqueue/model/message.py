@@ -23,7 +23,7 @@ class State:
     EXPIRED: Final = 6  # its retention ended
 
 
-STATE_NAMES: Final = tuple(name.lower() for name, n in vars(State).items() if isinstance(n, int))
+STATE_NAMES: Final = tuple(name.lower() for name in vars(State) if name.isupper())
 """What the states are called, in the order of their numbers."""
 
 
