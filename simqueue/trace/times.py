@@ -234,7 +234,7 @@ def _parsed(
     """The times in UTC, or as they are where they have no offset; NaT where they make no sense."""
     import pandas as pd
 
-    moments = np.full(len(values), np.datetime64("NaT"), dtype="datetime64[us]")
+    moments = np.full(len(values), np.datetime64("NaT", "us"), dtype="datetime64[us]")
     # One kind at a time: pandas before 3 gives a time without offset that of the time before it.
     for rows in (with_offset, ~with_offset):
         if rows.any():
