@@ -121,7 +121,7 @@ def assert_or_exact(found, expected):
         assert_agree(found, expected, 0.03)
 
 
-@pytest.mark.parametrize(("p", "m"), [(0.1, 3), (0.2, 3), (0.5, 3)])
+@pytest.mark.parametrize(("p", "m"), [(0.1, 3), (0.1, 5), (0.2, 3), (0.5, 3), (0.5, 5)])
 def test_the_share_of_dead_letters_is_p_to_the_m(p, m):
     """At most m attempts, failure chance p: dead p^m, mean attempts (1-p^m)/(1-p)."""
     network = sq.Network(response_lost=p)
@@ -134,7 +134,7 @@ def test_the_share_of_dead_letters_is_p_to_the_m(p, m):
         max_receives=m, network=network,
     )  # fmt: skip
     assert_agree(measured(what, "deliveries_per_job"), theory.mean_attempts(p, m), 0.03)
-    if p**m > 0.01:
+    if p**m > 0.1:  # of the others too few die to tell 3 % of them
         assert_agree(measured(what, "dead_letter_rate"), theory.dead_letter_share(p, m), 0.03)
 
 
