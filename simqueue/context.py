@@ -8,7 +8,7 @@ crash by crash, graded, or run against real servers by whoever implements `Conte
 from __future__ import annotations
 
 import enum
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -19,12 +19,14 @@ class Job:
     """One unit of work that somebody wants done once.
 
     `id` counts from 0 in order of arrival. `group` is what a broker with groups keeps in order.
-    `customer_number` and `turns`, its deliveries so far, are the simulation's, not the handler's.
+    It is to be done when it is `due`, in seconds, and not before. `customer_number` and `turns`,
+    its deliveries so far, are the simulation's, not the handler's.
     """
 
     id: int
     customer_number: int = 0
     group: int = 0
+    due: float = 0.0
     turns: int = field(default=0, repr=False, compare=False)
 
     @property
@@ -77,6 +79,14 @@ class LeaseLost(Exception):  # noqa: N818 - as above
     """Raised by `Context.extend`: the lease had run out, the message may be with another worker."""
 
 
+class LeaseLimit(Exception):  # noqa: N818 - as above
+    """Raised by `Context.extend`: the lease would be longer than the broker lets it be."""
+
+
+class TimeLimit(Exception):  # noqa: N818 - as above
+    """Raised inside a handler that has run for longer than its worker lets it."""
+
+
 class Conflict(Exception):  # noqa: N818 - as above
     """Raised by a provider: another request with the same idempotency key is at work."""
 
@@ -91,6 +101,10 @@ class UniqueViolation(Exception):  # noqa: N818 - as above
 
 class Fenced(Exception):  # noqa: N818 - as above
     """Raised by a guarded write: a newer fencing token has written before."""
+
+
+class RedisError(Exception):
+    """Raised by a Redis server: what it answers to a command that it cannot do."""
 
 
 class HandlerError(RuntimeError):
@@ -187,6 +201,86 @@ class Database(Protocol):
         """Apply `effect` unless a higher fencing `token` has written; then raise `Fenced`."""
 
 
+class SQL(Protocol):
+    """A SQL database: SQLite's dialect."""
+
+    def execute(
+        self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()
+    ) -> Awaitable[Rows]:
+        """Run one statement. Outside of a transaction it commits by itself.
+
+        Raises `UniqueViolation` (which is a `sqlite3.IntegrityError` too) for a key that is there
+        already, and SQLite's own errors for everything else.
+        """
+
+    def transaction(self, mode: str = "immediate") -> AbstractAsyncContextManager[Any]:
+        """Begin a transaction ("immediate", "deferred" or "exclusive").
+
+        ``async with ctx.sql.transaction():`` it commits at the end of the block, and rolls back on
+        an error.
+        """
+
+
+class Redis(Protocol):
+    """A Redis server: methods as redis-py names them; values are text."""
+
+    def get(self, key: str) -> Awaitable[str | None]:
+        """GET."""
+
+    def set(
+        self,
+        key: str,
+        value: object,
+        *,
+        ex: int | None = None,
+        px: int | None = None,
+        nx: bool = False,
+        xx: bool = False,
+        get: bool = False,
+        keepttl: bool = False,
+    ) -> Awaitable[bool | str | None]:
+        """SET: True if it was set, None if `nx` or `xx` forbade it; with `get`, the value before.
+
+        `ex`, `px`: the time to live, in whole seconds or milliseconds.
+        """
+
+    def delete(self, *keys: str) -> Awaitable[int]:
+        """DEL: how many of the keys were there."""
+
+    def delete_if_equals(self, key: str, value: object) -> Awaitable[bool]:
+        """GET, compare and DEL in one atomic step; whether it was deleted."""
+
+    def expire(self, key: str, seconds: int) -> Awaitable[bool]:
+        """EXPIRE: whether the key was there."""
+
+    def expire_if_equals(self, key: str, value: object, seconds: int) -> Awaitable[bool]:
+        """GET, compare and EXPIRE in one atomic step; whether it was extended."""
+
+    def persist(self, key: str) -> Awaitable[bool]:
+        """PERSIST: whether there was a time to live."""
+
+    def ttl(self, key: str) -> Awaitable[int]:
+        """TTL: whole seconds; -2: no such key, -1: no time to live."""
+
+    def pttl(self, key: str) -> Awaitable[int]:
+        """PTTL: milliseconds; -2: no such key, -1: no time to live."""
+
+    def exists(self, *keys: str) -> Awaitable[int]:
+        """EXISTS: how many of the keys are there."""
+
+    def incr(self, key: str, amount: int = 1) -> Awaitable[int]:
+        """INCRBY: the number after it."""
+
+    def decr(self, key: str, amount: int = 1) -> Awaitable[int]:
+        """DECRBY: the number after it."""
+
+
+class Rows(list[tuple[Any, ...]]):
+    """The rows that a statement returned. `rowcount`: how many rows it changed; -1 for a SELECT."""
+
+    rowcount: int = -1
+
+
 class Context(Protocol):
     """Everything a handler may touch. All of its methods are awaited."""
 
@@ -217,6 +311,14 @@ class Context(Protocol):
     @property
     def database(self) -> Database:
         """The database."""
+
+    @property
+    def sql(self) -> SQL:
+        """The SQL database."""
+
+    @property
+    def redis(self) -> Redis:
+        """The Redis server."""
 
     def work(self, share: float = 1.0) -> Awaitable[None]:
         """Be busy for `share` of the job's work (its duration in seconds times `share`)."""

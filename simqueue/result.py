@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +21,14 @@ if TYPE_CHECKING:
 LEVELS = (*STATE_NAMES, "deduplicated", "busy")
 """What `Result.timeseries` counts: messages in each state, swallowed ones, and busy slots."""
 
-WORDED = (Event.EFFECT, Event.FAILED, Event.RESPONSE_LOST, Event.UNAVAILABLE, Event.CLAIMED)
+WORDED = (
+    Event.EFFECT,
+    Event.FAILED,
+    Event.RESPONSE_LOST,
+    Event.UNAVAILABLE,
+    Event.CLAIMED,
+    Event.LEFT_GROUP,
+)
 TIMED = (
     Event.RECEIVED,
     Event.EXTENDED,
@@ -28,6 +37,7 @@ TIMED = (
     Event.WORKER_PAUSED,
     Event.WORKER_DRAINING,
     Event.WORKER_PARTITIONED,
+    Event.HELD_UNTIL_DUE,
 )
 
 
@@ -37,10 +47,13 @@ class Result:
     The tables are made when they are first asked for. Times are in seconds; a missing time is NaN.
     """
 
-    def __init__(self, scenario: Scenario, seed: int, records: Records) -> None:
+    def __init__(
+        self, scenario: Scenario, seed: int, records: Records, database: bytes | None = None
+    ) -> None:
         self.scenario = scenario
         self.seed = seed
         self._records = records
+        self._database = database
 
     def __repr__(self) -> str:
         f = self.figures
@@ -49,6 +62,26 @@ class Result:
             f"{f['redeliveries']:,} redeliveries, {f['duplicate_executions']:,} duplicate "
             f"executions, {f['duplicate_effects']:,} duplicate effects>"
         )
+
+    def sql(
+        self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()
+    ) -> list[tuple[Any, ...]]:
+        """Run a statement on the SQL database as it was when the run ended; return the rows.
+
+        ``result.sql("SELECT count(*) FROM charges")``. It runs on a copy: nothing can be changed
+        for the next one. Raises SQLite's own errors.
+        """
+        from simqueue.services.sql_storage import opened
+
+        with closing(opened(self._database)) as connection:
+            if self._database is None:
+                connection.executescript(self.scenario.sql.schema)
+            return connection.execute(statement, parameters).fetchall()
+
+    @property
+    def records(self) -> Records:
+        """The ledger as it was written: what everything else is computed from."""
+        return self._records
 
     @cached_property
     def tally(self) -> Tally:
@@ -152,7 +185,7 @@ class Result:
             ack[rows.delivery[positions]] = word
             acked[rows.delivery[positions]] = rows.time[positions]
         expired = np.full(count, np.nan)
-        expiries = rows.where(Event.EXPIRED)
+        expiries = np.flatnonzero(np.isin(rows.event, (Event.EXPIRED, Event.REVOKED)))
         expired[rows.delivery[expiries]] = rows.time[expiries]
         table = pd.DataFrame(
             {
@@ -259,6 +292,8 @@ class Result:
             Event.LOST: {"lost": 1},
             Event.MESSAGE_EXPIRED: {"expired": 1},
             Event.REDRIVEN: {"dead_lettered": -1, "visible": 1},
+            Event.REVOKED: {"in_flight": -1, "visible": 1},
+            Event.REWOUND: {"acked": -1, "visible": 1},
             Event.DEDUPLICATED: {"visible": -1, "deduplicated": 1},
             Event.STARTED: {"busy": 1},
             **{event: {"busy": -1} for event in ENDS},

@@ -18,18 +18,24 @@ from simqueue.arrivals import Arrivals, Times
 from simqueue.context import Handler
 from simqueue.distributions import Distribution, Recorded
 from simqueue.faults import Crash, Fault, Network
-from simqueue.services import Database, Locks, Mailer, Payments, Service, Store
+from simqueue.producers import Producers
+from simqueue.services import SQL, Database, Locks, Mailer, Payments, Redis, Service, Store
 
 if TYPE_CHECKING:
+    from simqueue.model.log.settings import LogSettings
     from simqueue.model.settings import LeaseSettings
     from simqueue.trace import JobLog
 
 
 class Broker(Protocol):
-    """A broker under its own parameter names, which knows how the model's queue must behave."""
+    """A broker under its own parameter names, which knows how the model's queue must behave.
 
-    def settings(self) -> LeaseSettings:
-        """Return this broker as settings of the queue."""
+    One to which not every scenario fits has a method ``check_fits(scenario)`` too, which raises
+    ValueError for those that do not.
+    """
+
+    def settings(self) -> LeaseSettings | LogSettings:
+        """Return this broker as settings of the queue, or of the log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +61,15 @@ class Workers:
     throttled
         Whether a process receives all there is and runs only what finds a free slot: the rest is
         received, counted, and not run. Not together with `prefetch` or `batch`.
+    holds_once
+        Whether a process that still holds a message is not given it again (NATS clients).
+    poll_every, poll_phases
+        Processes take messages only at their polls, every `poll_every` seconds. The first poll of
+        the first process is at the first of `poll_phases`, in seconds, and so on in turn. None:
+        they take what there is at any time.
+    time_limit
+        Seconds after which a process stops a handler that is still running: `TimeLimit` is raised
+        where the handler waits. None: never.
     crash
         How processes die; None: they don't.
     """
@@ -65,6 +80,10 @@ class Workers:
     batch: int | None = None
     ack_batch: str = "each"
     throttled: bool = False
+    holds_once: bool = False
+    poll_every: float | None = None
+    poll_phases: Sequence[float] = (0.0,)
+    time_limit: float | None = None
     crash: Crash | None = None
 
     def __post_init__(self) -> None:
@@ -79,6 +98,15 @@ class Workers:
         if self.throttled and (self.prefetch or self.batch):
             raise checks.fail("workers.throttled", True, "False together with prefetch or batch")
         checks.one_of("workers.ack_batch", self.ack_batch, ("each", "whole"))
+        if self.poll_every is not None:
+            checks.positive("workers.poll_every", self.poll_every, "seconds")
+        if not isinstance(self.poll_phases, Sequence) or not self.poll_phases:
+            raise checks.fail("workers.poll_phases", self.poll_phases, "a sequence of seconds")
+        for phase in self.poll_phases:
+            checks.non_negative("workers.poll_phases", phase, "seconds")
+        object.__setattr__(self, "poll_phases", tuple(self.poll_phases))
+        if self.time_limit is not None:
+            checks.positive("workers.time_limit", self.time_limit, "seconds")
         if self.crash is not None:
             if not isinstance(self.crash, Crash):
                 raise checks.fail("workers.crash", self.crash, "a Crash or None")
@@ -102,13 +130,15 @@ class Scenario:
         "job": a slow job is slow on every attempt; "attempt": drawn anew for each delivery.
     workers, broker, network
         Who runs the jobs, who holds the messages, what gets lost between them.
+    producers
+        Who publishes the jobs: replicas, senders that send again, jobs that are due later.
     groups
         How many groups the jobs belong to, in turn, for brokers that keep groups in order.
     customers
         How many customers the jobs are for, in turn; None: each job has its own.
     faults
         Whatever else goes wrong: any of `simqueue.faults`, in any number.
-    store, payments, mailer, locks, database
+    store, payments, mailer, locks, database, sql, redis
         The services that handlers talk to.
     handler
         The code of the worker: an ``async def handler(job, ctx)``.
@@ -132,6 +162,7 @@ class Scenario:
     work_per: str = "job"
     workers: Workers = field(default_factory=Workers)
     network: Network = field(default_factory=Network)
+    producers: Producers = field(default_factory=Producers)
     groups: int = 1
     customers: int | None = None
     faults: Sequence[Fault] = ()
@@ -140,6 +171,8 @@ class Scenario:
     mailer: Mailer = field(default_factory=Mailer)
     locks: Locks = field(default_factory=Locks)
     database: Database = field(default_factory=Database)
+    sql: SQL = field(default_factory=SQL)
+    redis: Redis = field(default_factory=Redis)
     horizon: float | None = None
     warmup: float = 0.0
 
@@ -149,11 +182,14 @@ class Scenario:
             "work": (Distribution, "a distribution such as Exponential(mean=10)"),
             "workers": (Workers, "Workers(...)"),
             "network": (Network, "Network(...)"),
+            "producers": (Producers, "Producers(...)"),
             "store": (Store, "services.Store(...)"),
             "payments": (Payments, "services.Payments(...)"),
             "mailer": (Mailer, "services.Mailer(...)"),
             "locks": (Locks, "services.Locks(...)"),
             "database": (Database, "services.Database(...)"),
+            "sql": (SQL, "services.SQL(...)"),
+            "redis": (Redis, "services.Redis(...)"),
         }
         for name, (kind, allowed) in parts.items():
             if not isinstance(getattr(self, name), kind):
@@ -179,14 +215,26 @@ class Scenario:
         checks.whole("jobs", self.jobs, 1, fixed)
         if isinstance(self.work, Recorded) and len(self.work.values) < (self.jobs or 0):
             raise checks.fail("work", self.work, f"a recording of at least {self.jobs} durations")
+        self._check_receives()
+        check_fits = getattr(self.broker, "check_fits", None)
+        if check_fits is not None:
+            check_fits(self)
         if self.horizon is not None:
             checks.positive("horizon", self.horizon, "seconds")
         checks.non_negative("warmup", self.warmup, "seconds")
 
+    def _check_receives(self) -> None:
+        """Raise ValueError where workers receive more at once than the broker gives."""
+        most = getattr(self.broker.settings(), "most_per_receive", None)
+        if most is not None and (self.workers.batch or 1) > most:
+            allowed = f"at most {most} with this broker"
+            raise checks.fail("workers.batch", self.workers.batch, allowed)
+
     @property
     def services(self) -> tuple[Service, ...]:
         """The settings of all services."""
-        return (self.store, self.payments, self.mailer, self.locks, self.database)
+        own = (self.store, self.payments, self.mailer, self.locks, self.database)
+        return (*own, self.sql, self.redis)
 
     def replace(self, changes: Mapping[str, Any]) -> Self:
         """Return a copy with `changes` made: dotted names to new values.

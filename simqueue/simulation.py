@@ -7,20 +7,29 @@ from typing import TYPE_CHECKING, Any
 from simqueue import checks
 from simqueue.grid import all_on_grid
 from simqueue.model.building import LeaseBroker
+from simqueue.model.choosing import Chooser
 from simqueue.model.clock import Clock
+from simqueue.model.execution import Execution
+from simqueue.model.guard import guarding
 from simqueue.model.ledger import Event, Ledger
-from simqueue.model.producer import Producer
+from simqueue.model.log.building import LogBroker
+from simqueue.model.log.consumer import Consumer
+from simqueue.model.log.log import Log
+from simqueue.model.log.settings import LogSettings
+from simqueue.model.producer import Producer, dedupe_key
 from simqueue.model.progress import NeverSettles
 from simqueue.model.randomness import Streams, Transform
+from simqueue.model.time_limit import limit_time
 from simqueue.model.worker import Worker
 from simqueue.model.worker_kinds import BatchingWorker, PrefetchingWorker, ThrottledWorker
 from simqueue.model.world import World
 from simqueue.result import Result
 
 if TYPE_CHECKING:
+    from simqueue.context import Job
     from simqueue.distributions import Distribution
     from simqueue.faults import Fault
-    from simqueue.scenario import Scenario
+    from simqueue.scenario import Scenario, Workers
 
 
 def simulate(scenario: Scenario, seed: int = 0) -> Result:
@@ -48,25 +57,42 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
         for worker in world.workers:
             if worker.accepts:
                 worker.ask_once()
-    customers = scenario.customers or scenario.jobs or 1
-    times = scenario.arrivals.times(world.streams.per_job("arrivals"))
-    Producer(world, all_on_grid(times).tolist(), scenario.groups, customers).start()
+    _start_producers(scenario, world)
     try:
-        world.clock.run(scenario.horizon)
+        with guarding(Execution.resume.__code__):
+            world.clock.run(scenario.horizon)
     except NeverSettles as error:
         raise NeverSettles(f"{error}{_last_failure(world.ledger)}") from None
     finally:
         for worker in world.workers:
             worker.abandon()
+        for service in world.services.values():
+            service.close()
     world.streams.close()
-    return Result(scenario, seed, world.ledger.close())
+    return Result(scenario, seed, world.ledger.close(), world.services["sql"].snapshot)
+
+
+def _start_producers(scenario: Scenario, world: World) -> None:
+    settings = scenario.producers
+    times = scenario.arrivals.times(world.streams.per_job("arrivals"))
+    key_of = dedupe_key(settings.dedupe_key)
+    jobs: dict[int, Job] | None = {} if settings.replicas > 1 else None
+    for replica in range(settings.replicas):
+        offset = settings.offsets[replica % len(settings.offsets)]
+        Producer(
+            world,
+            all_on_grid(times + offset).tolist(),
+            groups=scenario.groups,
+            customers=scenario.customers or scenario.jobs or 1,
+            settings=settings,
+            key_of=key_of,
+            jobs=jobs,
+        ).start()
 
 
 def _world(scenario: Scenario, seed: int) -> World:
     clock, ledger, streams = Clock(), Ledger(), Streams(seed, scenario.jobs or 0)
-    settings = scenario.broker.settings()
-    endless = scenario.horizon is not None
-    broker = LeaseBroker(settings, clock, ledger, streams, endless=endless)
+    broker = _broker(scenario, clock, ledger, streams)
     world = World(
         clock=clock,
         ledger=ledger,
@@ -84,6 +110,27 @@ def _world(scenario: Scenario, seed: int) -> World:
     return world
 
 
+def _broker(
+    scenario: Scenario, clock: Clock, ledger: Ledger, streams: Streams
+) -> LeaseBroker | LogBroker:
+    settings, endless = scenario.broker.settings(), scenario.horizon is not None
+    if isinstance(settings, LogSettings):
+        return LogBroker(settings, clock, ledger, streams, endless=endless)
+    chooser = _chooser(scenario.workers, clock)
+    return LeaseBroker(settings, clock, ledger, streams, chooser=chooser, endless=endless)
+
+
+def _chooser(team: Workers, clock: Clock) -> Chooser | None:
+    if not team.holds_once and team.poll_every is None:
+        return None
+    return Chooser(
+        clock,
+        holds_once=team.holds_once,
+        poll_every=team.poll_every,
+        poll_phases=team.poll_phases,
+    )
+
+
 def _work_seconds(work: Distribution) -> Transform:
     return lambda first, draws: all_on_grid(work.for_jobs(first, draws))
 
@@ -92,14 +139,23 @@ def _hire(scenario: Scenario, world: World) -> list[Worker]:
     team = scenario.workers
     kind: type[Worker] = Worker
     options: dict[str, Any] = {"concurrency": team.concurrency}
-    if team.prefetch is not None:
+    if isinstance(world.queue, Log):
+        kind, options["log"] = Consumer, world.queue
+    elif team.prefetch is not None:
         kind, options["prefetch"] = PrefetchingWorker, team.prefetch
     elif team.batch is not None:
         kind, options["prefetch"] = BatchingWorker, team.batch
         options["whole"] = team.ack_batch == "whole"
     elif team.throttled:
         kind = ThrottledWorker
-    return [kind(number, world, scenario.handler, **options) for number in range(1, team.count + 1)]
+    elif getattr(scenario.broker.settings(), "due_held_by", "broker") == "worker":
+        kind, options["prefetch"] = PrefetchingWorker, team.concurrency
+    numbers = range(1, team.count + 1)
+    workers = [kind(number, world, scenario.handler, **options) for number in numbers]
+    if team.time_limit is not None:
+        for worker in workers:
+            limit_time(worker, team.time_limit)
+    return workers
 
 
 def _faults(scenario: Scenario) -> list[Fault]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simqueue import checks
 from simqueue.model.ledger import EVENT_NAMES, Event
+from simqueue.model.log.settings import LogSettings
 from simqueue.model.message import State
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ ABOUT_WORKERS = (
     Event.WORKER_RESUMED,
     Event.WORKER_DRAINING,
     Event.WORKER_PARTITIONED,
+    Event.LEFT_GROUP,
 )
 """Events that name a worker and no job; they are told where that worker holds the job."""
 
@@ -77,6 +80,24 @@ class _Story:
             Event.WORKER_RESUMED: lambda *_: "goes on as if nothing had happened",
             Event.WORKER_DRAINING: self._draining,
             Event.WORKER_PARTITIONED: self._partitioned,
+            Event.REVOKED: self._revoked,
+            Event.REWOUND: lambda *_: "open again, though it was committed",
+            Event.LEFT_GROUP: self._left_group,
+            Event.SKIPPED: lambda *_: "skipped: its partition goes on behind it",
+        }
+        if isinstance(result.scenario.broker.settings(), LogSettings):
+            self._say |= self._words_of_a_log()
+
+    def _words_of_a_log(self) -> dict[int, Callable[[int, int], str]]:
+        """What is said differently where nothing is acked by itself, nor hidden."""
+        return {
+            Event.PUBLISHED: self._appended,
+            Event.RECEIVED: self._polled,
+            Event.FINISHED: self._done,
+            Event.ACKED: lambda *_: "committed: the group's offset is past it",
+            Event.ACK_LOST: lambda *_: "commit lost on its way",
+            Event.ACK_REFUSED: lambda *_: "commit refused: the partition has another owner by now",
+            Event.VISIBLE: lambda *_: "may be read again",
         }
 
     def lines(self) -> list[str]:
@@ -93,7 +114,8 @@ class _Story:
                 self._deliveries.setdefault(number, len(self._deliveries) + 1)
             say = self._say.get(event)
             words = say(position, number) if say else EVENT_NAMES[event]
-            who = f"worker {worker}" if worker > 0 and event != Event.EXPIRED else ""
+            nobody = event in (Event.EXPIRED, Event.REVOKED)
+            who = f"worker {worker}" if worker > 0 and not nobody else ""
             found.append((seconds(float(rows.time[position])), who, words))
         widest = [max((len(line[column]) for line in found), default=0) for column in (0, 1)]
         return [
@@ -140,6 +162,28 @@ class _Story:
     def _crashed(self, _position: int, number: int) -> str:
         self._running.pop(number, None)
         return f"crashes in the middle of delivery {self._deliveries[number]}"
+
+    def _appended(self, _position: int, _number: int) -> str:
+        again, self._published_before = self._published_before, True
+        return "appended once more: a second record" if again else "appended to its partition"
+
+    def _polled(self, position: int, number: int) -> str:
+        self._waiting[number] = int(self._rows.worker[position])
+        until = self._until(position)
+        end = "" if math.isinf(until) else f", and has to poll again by {seconds(until)} s"
+        return f"polls it: delivery {self._deliveries[number]}{end}"
+
+    def _done(self, _position: int, number: int) -> str:
+        self._running.pop(number, None)
+        return f"is done with delivery {self._deliveries[number]}"
+
+    def _revoked(self, position: int, number: int) -> str:
+        worker, attempt = int(self._rows.worker[position]), self._deliveries[number]
+        aware = f"; worker {worker} works on" if number in self._running else ""
+        return f"its partition is taken away, delivery {attempt} is not committed{aware}"
+
+    def _left_group(self, position: int, _number: int) -> str:
+        return f"leaves the group: {self._word(position)}"
 
     def _effect(self, position: int, _number: int) -> str:
         effect = self._word(position)

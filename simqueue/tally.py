@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simqueue.model.ledger import Event, Records
+from simqueue.model.message import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -67,10 +68,13 @@ class Tally:
         self.started = self._first_per_job(Event.STARTED)
         self.first_effect = self._first_per_job(Event.EFFECT)
         self.settled = self._last_per_job(*SETTLING)
-        self.dead = self._count_per_job(Event.DEAD_LETTERED) - self._count_per_job(Event.REDRIVEN)
-        self.acked = self._count_per_job(Event.ACKED)
+        forgotten = self._count_per_job(Event.DEAD_LETTER_EXPIRED)
+        overruled = self._count_per_job(Event.ACKED, State.DEAD_LETTERED)
+        back = self._count_per_job(Event.REDRIVEN)
+        self.dead = self._count_per_job(Event.DEAD_LETTERED) - back - forgotten - overruled
+        self.acked = self._count_per_job(Event.ACKED) - self._count_per_job(Event.REWOUND)
         self.lost = self._count_per_job(Event.LOST)
-        self.expired = self._count_per_job(Event.MESSAGE_EXPIRED)
+        self.expired = self._count_per_job(Event.MESSAGE_EXPIRED) + forgotten
         swallowed = self._count_per_job(Event.DEDUPLICATED)
         gone = self.dead + self.acked + self.lost + self.expired + swallowed
         self.unsettled = self._count_per_job(Event.PUBLISHED) - gone
@@ -143,8 +147,11 @@ class Tally:
         times[index[positions]] = self.rows.time[positions]
         return times
 
-    def _count_per_job(self, event: int) -> Ints:
-        return np.bincount(self.rows.job[self.rows.where(event)], minlength=self.job_count)
+    def _count_per_job(self, event: int, value: float | None = None) -> Ints:
+        positions = self.rows.where(event)
+        if value is not None:
+            positions = positions[self.rows.value[positions] == value]
+        return np.bincount(self.rows.job[positions], minlength=self.job_count)
 
     def _extra_effects(self) -> Ints:
         """Effects of each job beyond the first of their kind."""

@@ -7,6 +7,7 @@ from simqueue.faults.network import Network
 from simqueue.faults.outage import Outage, Slowness
 from simqueue.faults.partition import Partition
 from simqueue.faults.pause import Pause
+from simqueue.faults.rescuer_down import RescuerDown
 from simqueue.faults.script import At
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "Outage",
     "Partition",
     "Pause",
+    "RescuerDown",
     "Slowness",
 ]

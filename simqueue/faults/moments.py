@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,12 +21,15 @@ def check_moments(name: str, pairs: Sequence[Any]) -> tuple[tuple[int, float], .
     return found
 
 
-def check_window(name: str, window: Any) -> tuple[float, float]:
-    """Return `window` as (start, end) in seconds; ValueError if it is not such."""
+def check_window(name: str, window: Any, *, endless: bool = False) -> tuple[float, float]:
+    """Return `window` as (start, end) in seconds; ValueError if it is not such.
+
+    `endless`: the end may be infinite.
+    """
     try:
         start, end = window
         checks.non_negative(name, start)
-        if checks.positive(name, end) <= start:
+        if not (endless and end == math.inf) and checks.positive(name, end) <= start:
             raise ValueError
     except (TypeError, ValueError):
         raise checks.fail(name, window, "a pair (start, end) of seconds, start first") from None

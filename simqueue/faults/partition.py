@@ -53,4 +53,10 @@ class Partition(Fault):
 
         worker.ways_to_broker.append(passes)
         clock.at(start, cut)
-        clock.at(end, lambda _: worker.go_on(self))
+
+        def mend(_: object) -> None:
+            for notify in worker.on_reconnect:
+                notify()
+            worker.go_on(self)
+
+        clock.at(end, mend)

@@ -10,7 +10,7 @@ from simqueue import checks
 from simqueue.faults.base import Fault
 from simqueue.faults.moments import check_moments
 from simqueue.faults.striking import strike_at, strike_during_work
-from simqueue.model.execution import Pausable
+from simqueue.model.execution import pausable
 from simqueue.model.ledger import Event
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Pause(Fault):
     def install(self, world: World) -> None:
         """Make handlers able to stand still, and set or draw the moments."""
         for worker in world.workers:
-            worker.execution = Pausable
+            worker.execution = pausable(worker.execution)
 
         def strike(worker: Worker) -> None:
             if worker.alive and worker.paused_until <= world.clock.now:
@@ -55,7 +55,7 @@ class Pause(Fault):
         strike_at(world, self.at, "pause.at", strike)
         if self.mean_time_between is not None:
             seconds_until = world.streams.exponential("pause", self.mean_time_between).draw
-            strike_during_work(world, seconds_until, strike)
+            strike_during_work(world, seconds_until, lambda delivery: strike(delivery.worker))
 
 
 def stand_still(world: World, worker: Worker, seconds: float) -> None:

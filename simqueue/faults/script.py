@@ -9,7 +9,7 @@ from simqueue import checks
 from simqueue.context import ResponseLost
 from simqueue.faults.base import Fault
 from simqueue.faults.pause import stand_still
-from simqueue.model.execution import Pausable
+from simqueue.model.execution import pausable
 from simqueue.model.ledger import Event
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class At(Fault):
             return
         if self.what == "pause":
             for worker in world.workers:
-                worker.execution = Pausable
+                worker.execution = pausable(worker.execution)
 
         async def strike(ctx: SimulatedContext, call: str) -> None:
             if call == self.step and self._is_it(ctx.delivery):

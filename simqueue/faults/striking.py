@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from simqueue.model.world import World
 
 Strike = Callable[["Worker"], None]
+StrikeDelivery = Callable[["Delivery"], None]
 SecondsUntil = Callable[[int, int], float | None]
 
 
@@ -25,8 +26,8 @@ def strike_at(
         world.clock.at(on_grid(time), _on(strike, worker))
 
 
-def strike_during_work(world: World, seconds_until: SecondsUntil, strike: Strike) -> None:
-    """Let `strike` hit the worker of a delivery ``seconds_until(job, turn)`` after its start.
+def strike_during_work(world: World, seconds_until: SecondsUntil, strike: StrikeDelivery) -> None:
+    """Let `strike` hit a delivery ``seconds_until(job, turn)`` after its start.
 
     None, or a delivery that is done by then: it is not hit.
     """
@@ -38,7 +39,7 @@ def strike_during_work(world: World, seconds_until: SecondsUntil, strike: Strike
 
     def hit(delivery: Delivery) -> None:
         if delivery.number in delivery.worker.running:
-            strike(delivery.worker)
+            strike(delivery)
 
     for worker in world.workers:
         worker.on_start.append(watch)

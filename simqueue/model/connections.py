@@ -31,6 +31,10 @@ class WatchingQueue(LeaseQueue):
         self._sent[worker.number] = held
         return list(held.values())
 
+    def forget(self, delivery: Delivery) -> None:
+        """`delivery` was acked, though its message counts as in flight: it will not come back."""
+        self._sent.get(delivery.worker.number, {}).pop(delivery.message, None)
+
     def _deliver(self, message: Message, worker: Worker) -> Delivery:
         delivery = super()._deliver(message, worker)
         sent = self._sent.setdefault(worker.number, {})

@@ -15,7 +15,7 @@ from simqueue.model.ledger import Event, row
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator
 
-    from simqueue.context import Database, Locks, Mailer, Payments, Store
+    from simqueue.context import SQL, Database, Locks, Mailer, Payments, Redis, Store
     from simqueue.model.message import Delivery
     from simqueue.model.world import Steps, World
 
@@ -71,6 +71,18 @@ class SimulatedContext:
     def database(self) -> Database:
         """The database."""
         client: Database = self._world.services["database"].client(self)
+        return client
+
+    @property
+    def sql(self) -> SQL:
+        """The SQL database."""
+        client: SQL = self._world.services["sql"].client(self)
+        return client
+
+    @property
+    def redis(self) -> Redis:
+        """The Redis server."""
+        client: Redis = self._world.services["redis"].client(self)
         return client
 
     def work(self, share: float = 1.0) -> Awaitable[None]:

@@ -13,11 +13,12 @@ import dis
 from collections.abc import Coroutine
 from functools import cache
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from simpy.events import Event
 
 from simqueue.context import HandlerError
+from simqueue.model.guard import awaited_something_else, check_failure
 
 if TYPE_CHECKING:
     from simqueue.model.message import Delivery
@@ -58,6 +59,7 @@ class Execution:
         except HandlerError:
             raise
         except Exception as error:
+            check_failure(error)
             self.alive = False
             self.worker.ended(self.delivery, error)
         else:
@@ -65,9 +67,7 @@ class Execution:
                 _drop(self._coroutine)
                 return
             if not isinstance(awaited, Event) or awaited.callbacks is None:
-                raise HandlerError(
-                    f"A handler may await only what ctx gives it; this one awaited {awaited!r}."
-                )
+                raise awaited_something_else(awaited)
             awaited.callbacks.append(self.resume)
 
     def kill(self) -> None:
@@ -96,6 +96,11 @@ def _handles_exceptions(code: CodeType) -> bool:
     return any(step.opname == "PUSH_EXC_INFO" for step in dis.get_instructions(code))
 
 
+def pausable(kind: type[Execution]) -> type[Execution]:
+    """Return the kind of execution that is `kind` and may be paused."""
+    return kind if issubclass(kind, Pausable) else Pausable
+
+
 class Pausable(Execution):
     """An execution on a worker that may be paused: what it waited for then reaches it late."""
 
@@ -108,3 +113,46 @@ class Pausable(Execution):
             worker.clock.at(worker.paused_until, self.resume)
         else:
             super().resume(event)
+
+
+class Interruptible(Pausable):
+    """An execution into which its worker can throw an exception, as a time limit does."""
+
+    __slots__ = ("_tape",)
+
+    def __init__(
+        self, worker: Worker, delivery: Delivery, coroutine: Coroutine[Any, Any, Any]
+    ) -> None:
+        self._tape = _Taped(coroutine)
+        super().__init__(worker, delivery, cast("Coroutine[Any, Any, Any]", self._tape))
+
+    def interrupt(self, error: Exception) -> None:
+        """Raise `error` where the handler waits now; once a pause of its worker is over."""
+        clock, awaited = self.worker.clock, self._tape.awaited
+        if self.worker.paused_until > clock.now or awaited.callbacks is None:
+            again = max(self.worker.paused_until, clock.now)
+            clock.at(again, lambda _: self.interrupt(error) if self.alive else None)
+            return
+        awaited.callbacks.remove(self.resume)
+        self._tape.error = error
+        self.resume()
+
+
+class _Taped:
+    """A coroutine that remembers what it waits for, and can be made to raise there."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+        self.awaited: Any = None
+        self.error: Exception | None = None
+
+    def send(self, value: Any) -> Any:
+        error, self.error = self.error, None
+        if error is None:
+            self.awaited = self._coroutine.send(value)
+        else:
+            self.awaited = self._coroutine.throw(error)
+        return self.awaited
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._coroutine, name)

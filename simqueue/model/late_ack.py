@@ -20,6 +20,9 @@ class LateAck(Protocol):
     told: bool
     """Whether the worker hears that its ack was refused, or believes that all is well."""
 
+    overrides: bool
+    """Whether an ack also settles a message that was dead-lettered meanwhile."""
+
     def accepts(self, message: Message, delivery: Delivery) -> bool:
         """Whether the late ack of `delivery` settles `message`, which is not settled yet."""
 
@@ -28,6 +31,7 @@ class Deletes:
     """The ack names the message: it is removed wherever it is (pgmq; NATS JetStream)."""
 
     told = False
+    overrides = False
 
     def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: ARG002, D102
         return True
@@ -36,10 +40,12 @@ class Deletes:
 class InFlightOnly:
     """The ack clears the in-flight record, whoever holds it; a copy back in the queue still runs.
 
-    Celery on Redis: the delivery tag is made at publish time and shared by all copies.
+    Celery on Redis: the delivery tag is made at publish time and shared by all copies. pg-boss and
+    River: whoever completes a job that is active completes it.
     """
 
     told = False
+    overrides = False
 
     def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: ARG002, D102
         return message.state == State.IN_FLIGHT
@@ -52,26 +58,63 @@ class LatestReceipt:
     """
 
     told = False
+    overrides = False
 
     def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: D102
         return message.latest is delivery
 
 
+class Ignored:
+    """The ack silently does nothing once the lease has run out, whoever has the message.
+
+    RabbitMQ's quorum queues from 4.3 on; an ack to a private list from which the job is gone.
+    """
+
+    told = False
+    overrides = False
+
+    def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: ARG002, D102
+        return False
+
+
 class Unexpired:
     """The ack is refused once the lease has run out, and the worker is told.
 
-    BullMQ, SQS FIFO, Azure Service Bus, Pub/Sub with exactly-once delivery.
+    It is the clock that counts, not whether a sweep has noticed. BullMQ, SQS FIFO, Azure Service
+    Bus; and a connection that is gone.
+    """
+
+    told = True
+    overrides = False
+
+    def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: ARG002, D102
+        return False
+
+
+class LatestOrRefused(LatestReceipt):
+    """The ack works while nobody has received the message since; later it is refused.
+
+    Google Pub/Sub with exactly-once delivery: only the newest ack id is valid.
     """
 
     told = True
 
-    def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: ARG002, D102
-        return False
+
+class Overrides(Deletes):
+    """The ack wins over everything, even over the record that the job has failed for good.
+
+    Oban: a job is completed by its id, whatever state it is in.
+    """
+
+    overrides = True
 
 
 LATE_ACKS: dict[str, type[LateAck]] = {
     "deletes": Deletes,
     "in_flight_only": InFlightOnly,
     "latest_receipt": LatestReceipt,
+    "latest_or_refused": LatestOrRefused,
+    "ignored": Ignored,
     "unexpired": Unexpired,
+    "overrides": Overrides,
 }

@@ -15,9 +15,11 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
-from simqueue.model.clock import EXPIRY, RECEIVE
+from simqueue.context import LeaseLimit
+from simqueue.model.circulation import Circulation
 from simqueue.model.leases import AtOnce, LeaseCheck
 from simqueue.model.ledger import Event, row
 from simqueue.model.lines import Line
@@ -25,13 +27,16 @@ from simqueue.model.message import Delivery, Message, State
 from simqueue.model.progress import check_progress
 
 if TYPE_CHECKING:
+    from simqueue.model.attempts import Stalls
+    from simqueue.model.choosing import Chooser
     from simqueue.model.clock import Clock
     from simqueue.model.ledger import Ledger
+    from simqueue.model.polls import Polls
     from simqueue.model.settings import LeaseSettings
     from simqueue.model.worker import Worker
 
 
-class LeaseQueue:
+class LeaseQueue(Circulation):
     """The messages, the workers that ask for one, and the leases between them."""
 
     def __init__(
@@ -43,32 +48,33 @@ class LeaseQueue:
         line: Line,
         lease_check: Callable[[Clock, Callable[[list[Delivery]], None]], LeaseCheck] = AtOnce,
         retry_delay: Callable[[Delivery], float] | None = None,
+        stalls: Stalls | None = None,
+        polls: Polls | None = None,
+        chooser: Chooser | None = None,
         endless: bool = False,
     ) -> None:
-        # A limit is looked at where the broker notices it: as a message comes back, or as it is
-        # asked for; at the other place there is none.
-        limit = math.inf if settings.max_attempts is None else settings.max_attempts
-        on_return = settings.exhaustion == "return"
-        self._limit_on_return = limit if on_return else math.inf
-        self._limit_on_receive = math.inf if on_return else limit
+        super().__init__(settings, clock, ledger, line=line, stalls=stalls)
         self._endless = endless
         self._lease = settings.lease if settings.lease_from == "hand_over" else None
         self._leaseless = settings.lease is None
         self._late_ack = settings.late_ack
-        self._counts = settings.counts
         self._receive_counts = int("receive" in settings.counts)
-        self._drops = settings.exhausted == "drop"
         self._retry_delay = retry_delay
-        self._clock = clock
-        self._ledger = ledger
-        self._record = ledger.record
+        self._expiry_delay = retry_delay if "expiry" in settings.retry_on else None
+        self._on_failure = settings.on_failure
+        self._on_slot_lost = settings.on_slot_lost
+        self._lease_cap = math.inf if settings.lease_cap is None else settings.lease_cap
+        self._group_batches = settings.group_batches and settings.ordering != "unordered"
+        self._late_nack_releases = settings.late_nack == "releases"
+        self._returns_to_front = settings.returns_to != "back" and settings.ordering == "unordered"
+        self._polls = polls
         self._write = ledger.write
-        self._leases = lease_check(clock, self._expire)
-        self._visible = line
-        self._asking: deque[Worker] = deque()
-        self._handing_over = False
-        self._hand_over_due = False
-        self.dead_letters: list[Message] = []
+        self.leases = lease_check(clock, self._expire)
+        self.on_expiry: Callable[[Delivery], None] = self.end_lease
+        if chooser is not None:
+            self._hand_over = partial(chooser.hand_over, self)  # type: ignore[method-assign]
+        if settings.late_ack.told and settings.sweep_period is not None:
+            self.ack = self._ack_in_time  # type: ignore[method-assign]
 
     # What producers do.
 
@@ -106,21 +112,44 @@ class LeaseQueue:
             self._write(row(self._clock._now, Event.ACKED, job, number, worker, before))
             if self._visible.freed(message):
                 self.hand_over()
+        elif self._late_ack.overrides and message.state == State.DEAD_LETTERED:
+            self.dead_letters.remove(message)
+            self._note(Event.ACKED, delivery, message.settle(State.ACKED))
         elif self._late_ack.told:
             self._note(Event.ACK_REFUSED, delivery)
         else:
             self._note(Event.ACK_IGNORED, delivery)
 
-    def fail(self, delivery: Delivery, after: float | None = None) -> None:
-        """The worker's handler raised: give the message back, if that is what this worker does.
+    def _ack_in_time(self, delivery: Delivery) -> None:
+        """An ack is refused once the lease ran out, also where no sweep has noticed yet."""
+        if self._ran_out_unnoticed(delivery):
+            self._note(Event.ACK_REFUSED, delivery)
+        else:
+            LeaseQueue.ack(self, delivery)
+
+    def _ran_out_unnoticed(self, delivery: Delivery) -> bool:
+        return delivery.message.is_held_by(delivery) and delivery.lease_ends < self._clock.now
+
+    def fail(self, delivery: Delivery, after: float | None = None, *, asked: bool = True) -> None:
+        """The worker's handler raised: do what this broker's client does then.
 
         `after` is the delay in seconds that the handler itself asks for. Without it, and without a
         retry delay of the broker's, nothing happens: the message waits for its lease to run out.
+        `asked`: the handler asked for another attempt, where others of its exceptions may mean
+        something else.
         """
         message = delivery.message
-        if message.is_held_by(delivery):
+        held = message.is_held_by(delivery)
+        if held:
             message.failures += 1
             message.attempts += "failure" in self._counts
+        if not asked and self._on_failure == "ack":
+            self.ack(delivery)
+            return
+        if not asked and self._on_failure == "dead_letter":
+            if held:
+                self._exhaust(message)
+            return
         if after is None and self._retry_delay is not None:
             is_last = message.attempts >= self._limit_on_return
             after = 0.0 if is_last else self._retry_delay(delivery)
@@ -133,16 +162,30 @@ class LeaseQueue:
         Where its lease has run out there is nothing to give back.
         """
         message = delivery.message
-        if message.is_held_by(delivery):
+        released = self._late_nack_releases and message.state == State.IN_FLIGHT
+        if message.is_held_by(delivery) or released:
             visible_at = self._clock.after(delay)
+            if self._polls is not None and delay:
+                visible_at = self._polls.next(visible_at)
             self._note(Event.NACKED, delivery, visible_at)
-            self._take_back(message, visible_at)
+            message.failed = True
+            self._come_back(message, visible_at)
+
+    def done_with(self, delivery: Delivery) -> None:
+        """The worker is done with `delivery`, and what it has to say about it never arrives."""
+
+    def lose_slot(self, delivery: Delivery) -> None:
+        """The slot that ran `delivery` died, and its process lives and says what it has to say."""
+        if self._on_slot_lost == "ack":
+            self.ack(delivery)
+        elif self._on_slot_lost == "return":
+            self.requeue([delivery], "slot lost")
 
     def start_lease(self, delivery: Delivery, seconds: float) -> None:
         """Let the lease of a delivery that had none end `seconds` from now."""
         if delivery.message.is_held_by(delivery):
             delivery.lease_ends = self._clock.after(seconds)
-            self._leases.watch(delivery)
+            self.leases.watch(delivery)
 
     def begin_lease(self, delivery: Delivery, seconds: float) -> None:
         """The handler of a delivery that had no lease starts: the lease starts with it."""
@@ -153,25 +196,32 @@ class LeaseQueue:
     def extend(self, delivery: Delivery, seconds: float) -> bool:
         """Let the lease end `seconds` from now; False where it has run out already.
 
-        A broker without leases has none to extend, and no objection.
+        A broker without leases has none to extend, and no objection. Raises LeaseLimit, and changes
+        nothing, where the lease would be longer than the broker lets it be.
         """
         if not delivery.message.is_held_by(delivery):
             return False
         if self._leaseless:
             return True
+        if self._late_ack.told and self._ran_out_unnoticed(delivery):
+            return False
+        if self._clock.after(seconds) - delivery.received > self._lease_cap:
+            raise LeaseLimit(
+                f"{seconds:g} s more would keep the message for more than {self._lease_cap:g} s "
+                "since its receive, which this broker does not allow"
+            )
         self.start_lease(delivery, seconds)
         self._note(Event.EXTENDED, delivery, delivery.lease_ends)
         return True
 
-    def requeue(self, deliveries: Iterable[Delivery]) -> None:
+    def requeue(self, deliveries: Iterable[Delivery], cause: str = "disconnect") -> None:
         """Take back what a worker held that is gone."""
         with self.at_once():
-            for delivery in deliveries:
+            for delivery in self._returning(deliveries):
                 message = delivery.message
                 if message.is_held_by(delivery):
-                    message.attempts += "disconnect" in self._counts
                     self._note(Event.NACKED, delivery, self._clock.now)
-                    self._take_back(message, self._clock.now)
+                    self._return(message, cause, self._clock.now)
 
     def lose(self, deliveries: Iterable[Delivery]) -> None:
         """Forget what a worker held that is gone: nobody else has a copy."""
@@ -184,44 +234,12 @@ class LeaseQueue:
 
     # What the broker, or somebody who runs it, does.
 
-    def hand_over(self) -> None:
-        """Give visible messages to asking workers, once all else of this instant has happened.
-
-        At once if nothing else is due now; otherwise at the end of the instant, so that acks and
-        expiries come first. A worker that is handed a message may be done with it and ask again, or
-        free a group, before the next one is handed over: that only lengthens the loop below.
-        """
-        if self._asking and self._visible and not self._handing_over:
-            if self._clock.is_quiet():
-                self._hand_over(None)
-            elif not self._hand_over_due:
-                self._hand_over_due = True
-                self._clock.at(self._clock.now, self._hand_over, RECEIVE)
-
     @contextmanager
     def at_once(self) -> Iterator[None]:
         """Let all that happens inside come before the next message is handed over."""
         outer, self._handing_over = self._handing_over, True
         yield
         self._handing_over = outer
-        self.hand_over()
-
-    def end_retention(self, message: Message) -> None:
-        """Remove `message`, wherever it is, unless it is settled."""
-        if message.state < State.ACKED:
-            before = message.settle(State.EXPIRED)
-            self._record(self._clock.now, Event.MESSAGE_EXPIRED, message.job.id, value=before)
-            self._visible.freed(message)
-            self.hand_over()
-
-    def redrive(self) -> None:
-        """Put all dead-lettered messages back into the queue, with their attempts forgotten."""
-        for message in self.dead_letters:
-            message.attempts = 0
-            self._record(self._clock.now, Event.REDRIVEN, message.job.id)
-            message.state = State.VISIBLE
-            self._visible.put_back(message)
-        self.dead_letters.clear()
         self.hand_over()
 
     def _hand_over(self, _: object) -> None:
@@ -242,6 +260,11 @@ class LeaseQueue:
             worker.take(self._deliver(message, worker))
         self._handing_over = False
 
+    def receive_more(self, delivery: Delivery) -> None:
+        """The receive that brought `delivery` goes on: it may bring the next of its group too."""
+        if self._group_batches:
+            self._visible.lend(delivery.message)
+
     def _deliver(self, message: Message, worker: Worker) -> Delivery:
         ledger = self._ledger
         message.receives += 1
@@ -253,52 +276,33 @@ class LeaseQueue:
         job = message.job
         job.turns += 1
         number, ledger.deliveries = ledger.deliveries, ledger.deliveries + 1
-        message.latest = delivery = Delivery(message, worker, number, job.turns, ends)
         now = self._clock._now
+        message.latest = delivery = Delivery(message, worker, number, job.turns, now, ends)
         self._write(row(now, Event.RECEIVED, job.id, number, worker.number, ends))
         if ends < math.inf:
-            self._leases.watch(delivery)
+            self.leases.watch(delivery)
         return delivery
 
     def _expire(self, deliveries: list[Delivery]) -> None:
         with self.at_once():
-            for delivery in deliveries:
-                self._note(Event.EXPIRED, delivery)
-                delivery.message.attempts += "expiry" in self._counts
-                self._take_back(delivery.message, self._clock.now)
+            for delivery in self._returning(deliveries):
+                if delivery.message.is_held_by(delivery):
+                    self.on_expiry(delivery)
 
-    def _take_back(self, message: Message, visible_at: float) -> None:
-        message.state = State.DELAYED
-        if message.attempts >= self._limit_on_return:
-            self._exhaust(message)
-        elif visible_at > self._clock.now:
-            self._hide(message, visible_at)
-        else:
-            self._reveal(message)
+    def _returning(self, deliveries: Iterable[Delivery]) -> list[Delivery]:
+        """Return those that come back together, in the order that keeps the line's."""
+        together = list(deliveries)
+        return together[::-1] if self._returns_to_front else together
 
-    def _hide(self, message: Message, visible_at: float) -> None:
-        self._clock.at(visible_at, lambda _: self._reveal(message), EXPIRY)
+    def end_lease(self, delivery: Delivery) -> None:
+        """The lease of `delivery` has run out: its message comes back."""
+        message, visible_at = delivery.message, self._clock.now
+        self._note(Event.EXPIRED, delivery)
+        if self._expiry_delay is not None:
+            message.failures += 1
+            visible_at = self._clock.after(self._expiry_delay(delivery))
+        self._return(message, "expiry", visible_at)
 
-    def _reveal(self, message: Message) -> None:
-        if message.state == State.DELAYED:
-            message.state = State.VISIBLE
-            self._record(self._clock.now, Event.VISIBLE, message.job.id)
-            if message.receives:
-                self._visible.put_back(message)
-            else:
-                self._visible.add(message)
-            self.hand_over()
-
-    def _exhaust(self, message: Message) -> None:
-        if self._drops:
-            event, state = Event.LOST, State.LOST
-        else:
-            event, state = Event.DEAD_LETTERED, State.DEAD_LETTERED
-            self.dead_letters.append(message)
-        self._record(self._clock.now, event, message.job.id, value=message.settle(state))
-        self._visible.freed(message)
-        self.hand_over()
-
-    def _note(self, event: int, delivery: Delivery, value: float = math.nan) -> None:
-        job, worker = delivery.message.job.id, delivery.worker.number
-        self._record(self._clock._now, event, job, delivery.number, worker, value)
+    def give_up(self, delivery: Delivery) -> None:
+        """The lease of `delivery` has run out: its message is given up."""
+        self._exhaust(delivery.message)

@@ -19,6 +19,9 @@ Expire = Callable[[list["Delivery"]], None]
 class LeaseCheck(Protocol):
     """One way to notice."""
 
+    def stop_between(self, start: float, end: float) -> None:
+        """Let nobody look from `start` until just before `end`, in seconds: the looker is dead."""
+
     def watch(self, delivery: Delivery) -> None:
         """Expire `delivery` at its `lease_ends` or later, unless it is acked or extended before."""
 
@@ -31,6 +34,13 @@ class AtOnce:
         self._expire = expire
         self._leases = Deadlines()
         self._alarm = math.inf
+
+    def stop_between(self, start: float, end: float) -> None:
+        """Raise ValueError: this broker does not look, it knows."""
+        raise ValueError(
+            f"rescuer_down.window must not be given, not {(start, end)}: leases of this broker "
+            "end by themselves, without a sweep (a sweep_period) that could stop."
+        )
 
     def watch(self, delivery: Delivery) -> None:
         """Expire `delivery` at its `lease_ends`, unless it is acked or extended before."""
@@ -53,6 +63,27 @@ class AtOnce:
         self._expire(ended)
 
 
+class Looks:
+    """The times at which somebody looks: every `period` seconds, the first time at `phase`."""
+
+    def __init__(self, period: float, phase: float) -> None:
+        self._period = period
+        self._phase = phase
+        self._stopped: list[tuple[float, float]] = []
+
+    def stop_between(self, start: float, end: float) -> None:
+        """Let nobody look from `start` until just before `end`, in seconds: the looker is dead."""
+        self._stopped.append((start, end))
+
+    def next(self, time: float) -> float:
+        """The first look at or after `time`; infinity if there is none."""
+        look = next_look(time, self._period, self._phase)
+        for start, end in sorted(self._stopped):
+            if start <= look < end:
+                look = next_look(end, self._period, self._phase) if end < math.inf else math.inf
+        return look
+
+
 class Sweep:
     """The broker looks every `period` seconds, first at `phase` (Celery on Redis).
 
@@ -70,11 +101,11 @@ class Sweep:
     ) -> None:
         self._clock = clock
         self._expire = expire
-        self._period = period
-        self._phase = phase
+        self._looks = Looks(period, phase)
         self._batch = batch
         self._leases = Deadlines()
         self._alarm = math.inf
+        self.stop_between = self._looks.stop_between
 
     def watch(self, delivery: Delivery) -> None:
         """Expire `delivery` at the first look at or after its `lease_ends` that has room for it."""
@@ -82,7 +113,7 @@ class Sweep:
         self._set_alarm(delivery.lease_ends)
 
     def _set_alarm(self, ends: float) -> None:
-        look = next_look(max(ends, self._clock.now), self._period, self._phase)
+        look = self._looks.next(max(ends, self._clock.now)) if ends < math.inf else math.inf
         if look < self._alarm:
             self._alarm = look
             self._clock.at(look, self._look, EXPIRY)
@@ -108,20 +139,22 @@ class MarkAndSweep:
     def __init__(self, clock: Clock, expire: Expire, *, period: float, phase: float = 0.0) -> None:
         self._clock = clock
         self._expire = expire
-        self._period = period
-        self._phase = phase
+        self._looks = Looks(period, phase)
         self._active: dict[Delivery, bool] = {}
         self._waits = False
+        self.stop_between = self._looks.stop_between
 
     def watch(self, delivery: Delivery) -> None:
         """Start over with `delivery`: it has no mark."""
         self._active[delivery] = False
-        if not self._waits:
-            self._set_alarm(self._clock.now)
+        if not self._waits:  # a look at this very instant came before the receive
+            self._set_alarm(math.nextafter(self._clock.now, math.inf))
 
     def _set_alarm(self, time: float) -> None:
-        self._waits = True
-        self._clock.at(next_look(time, self._period, self._phase), self._look, EXPIRY)
+        look = self._looks.next(time)
+        if look < math.inf:
+            self._waits = True
+            self._clock.at(look, self._look, EXPIRY)
 
     def _look(self, _: object) -> None:
         now = self._clock.now
@@ -132,6 +165,38 @@ class MarkAndSweep:
         if held:
             self._set_alarm(math.nextafter(now, math.inf))
         self._expire(ended)
+
+
+class AtBoot:
+    """Whoever starts looks, once, for what the dead have left (Sidekiq's super_fetch).
+
+    Not if somebody has looked less than `spacing` seconds ago. All processes start at 0, and so the
+    first look is then.
+    """
+
+    def __init__(self, clock: Clock, expire: Expire, *, spacing: float) -> None:
+        self._clock = clock
+        self._expire = expire
+        self._spacing = spacing
+        self._looked_at = 0.0
+        self._leases = Deadlines()
+        self._stopped: list[tuple[float, float]] = []
+
+    def stop_between(self, start: float, end: float) -> None:
+        """Let nobody look from `start` until just before `end`, in seconds."""
+        self._stopped.append((start, end))
+
+    def watch(self, delivery: Delivery) -> None:
+        """Expire `delivery` when a process starts at or after its `lease_ends`."""
+        self._leases.push(delivery)
+
+    def look(self) -> None:
+        """A process starts now."""
+        now = self._clock.now
+        stopped = any(start <= now < end for start, end in self._stopped)
+        if not stopped and now - self._looked_at >= self._spacing:
+            self._looked_at = now
+            self._clock.at(now, lambda _: self._expire(self._leases.take_ended(now)), EXPIRY)
 
 
 def next_look(time: float, period: float, phase: float) -> float:

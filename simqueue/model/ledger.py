@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-row = Struct("=6d").pack
+_layout = Struct("=6d")
+row = _layout.pack
 """Packs time, event, job, delivery, worker, value."""
 
 
@@ -52,6 +53,19 @@ class Event:
     CLAIMED: Final = 30  # the word for what the store answered
     DELIVERY_LOST: Final = 31
     LEASE_STARTED: Final = 32  # when it ends
+    DEAD_LETTER_EXPIRED: Final = 33
+    PRODUCER_GAVE_UP: Final = 34
+    HELD_UNTIL_DUE: Final = 35  # when it is due
+    CONNECTION_CLOSED: Final = 36
+    CONSUMER_CANCELLED: Final = 37
+    REPLAYED: Final = 38  # the state that the message was in
+    REVOKED: Final = 40
+    REWOUND: Final = 41
+    REBALANCED: Final = 42  # the generation that begins
+    ASSIGNED: Final = 43  # how many partitions
+    LEFT_GROUP: Final = 44  # the word for the reason
+    SKIPPED: Final = 45
+    RELAY_CRASHED: Final = 50
 
 
 EVENT_NAMES: Final = {
@@ -86,6 +100,10 @@ class Ledger:
     ) -> None:
         """Write a row. Where rows are many, `write(row(...))` does the same with less ado."""
         self.write(row(time, event, job, delivery, worker, value))
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self._rows) // _layout.size
 
     def word(self, text: str) -> int:
         """Return the place of `text` in `words`, to be the value of a row."""

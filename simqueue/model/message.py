@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from simqueue.model.progress import MOST_RECEIVES
@@ -34,31 +35,48 @@ class Message:
     in flight; afterwards it is only the newest receipt. None once the message is settled.
 
     `receives` counts deliveries, `attempts` what the broker counts against its limit, `failures`
-    the attempts whose handler raised; `last_delay` is the latest retry delay, in seconds. At more
-    receives than `patience` the queue looks whether the run gets anywhere; it did at `checked_at`.
+    the attempts whose handler raised; `failed` says whether its worker gave it back; `last_delay`
+    is the latest retry delay, in seconds. At more receives than `patience` the queue looks whether
+    the run gets anywhere; it did at `checked_at`.
+    `stalls` are the times, in seconds, of the returns that the broker's limit of stalls counts.
+    `dedupe_key` is what a broker that dedupes goes by, if that is not the job's own key. Whoever
+    wants to know what becomes of the message stands in `on_settled`.
     """
 
     __slots__ = (
-        "attempts", "checked_at", "failures", "job", "last_delay", "latest", "patience",
-        "receives", "state",
+        "attempts", "checked_at", "dedupe_key", "failed", "failures", "job", "last_delay", "latest",
+        "on_settled", "patience", "receives", "stalls", "state",
     )  # fmt: skip
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, dedupe_key: str | None = None) -> None:
         self.job = job
+        self.dedupe_key = dedupe_key
         self.receives = 0
-        self.attempts = 0
+        self.attempts: float = 0
         self.failures = 0
+        self.failed = False
         self.patience = MOST_RECEIVES
         self.checked_at = -1.0
         self.last_delay = 0.0
         self.latest: Delivery | None = None
+        self.stalls: list[float] | None = None
+        self.on_settled: list[Callable[[Message], None]] | None = None
         self.state: int = State.DELAYED
 
     def settle(self, state: int) -> int:
         """`state` is the message's last one. Return the one before."""
         before, self.state = self.state, state
         self.latest = None
+        if self.on_settled is not None:
+            for notify in self.on_settled:
+                notify(self)
         return before
+
+    def tell_when_settled(self, notify: Callable[[Message], None]) -> None:
+        """Let `notify` be called with the message when it is settled."""
+        if self.on_settled is None:
+            self.on_settled = []
+        self.on_settled.append(notify)
 
     def is_held_by(self, delivery: Delivery) -> bool:
         """Whether `delivery` is the one whose lease on this message runs."""
@@ -70,14 +88,22 @@ class Delivery:
 
     `number` counts all deliveries of the run from 0, `attempt` those of the message from 1, `turn`
     those of the job from 1: with two messages for one job they differ. Random draws belong to the
-    job and the turn. `lease_ends` is in seconds, infinity where no lease runs.
+    job and the turn. `received` is when it was handed over, `lease_ends` when its lease does, both
+    in seconds; infinity where no lease runs.
     """
 
-    __slots__ = ("attempt", "lease_ends", "message", "number", "turn", "worker")
+    __slots__ = ("attempt", "lease_ends", "message", "number", "received", "turn", "worker")
 
     def __init__(
-        self, message: Message, worker: Worker, number: int, turn: int, lease_ends: float
+        self,
+        message: Message,
+        worker: Worker,
+        number: int,
+        turn: int,
+        received: float,
+        lease_ends: float,
     ) -> None:
+        self.received = received
         self.message = message
         self.worker = worker
         self.number = number

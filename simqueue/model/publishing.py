@@ -22,6 +22,13 @@ class Publish(Protocol):
         """Do it."""
 
 
+class PublishLater(Protocol):
+    """Puts a message into the queue, to be visible later."""
+
+    def __call__(self, message: Message, delay: float) -> None:
+        """Do it: `delay` is in seconds."""
+
+
 class Deduplicating:
     """Swallows a second publish of the same key within a window; its producer sees success.
 
@@ -41,13 +48,65 @@ class Deduplicating:
 
     def __call__(self, message: Message) -> None:
         """Publish `message`, unless its key is known."""
-        key, now = message.job.key, self._clock.now
+        key, now = key_of(message), self._clock.now
         known = now < self._until.get(key, -math.inf)
         if not known or self._refreshes:
             self._until[key] = self._clock.after(self._window)
         if known:
             self._record(now, Event.PUBLISHED, message.job.id, value=State.VISIBLE)
             self._record(now, Event.DEDUPLICATED, message.job.id)
+        else:
+            self._publish(message)
+
+
+class DeduplicatingUnsettled:
+    """Swallows a publish while a message with its key is on its way, and for a while after.
+
+    How the message was settled does not matter: one that was dead-lettered is known too.
+    """
+
+    def __init__(
+        self, publish: Publish, clock: Clock, ledger: Ledger, *, seconds_after: float
+    ) -> None:
+        self._publish = publish
+        self._clock = clock
+        self._record = ledger.record
+        self._seconds_after = seconds_after
+        self._until: dict[str, float] = {}
+
+    def __call__(self, message: Message) -> None:
+        """Publish `message`, unless its key is known."""
+        key, now = key_of(message), self._clock.now
+        if now < self._until.get(key, -math.inf):
+            self._record(now, Event.PUBLISHED, message.job.id, value=State.VISIBLE)
+            self._record(now, Event.DEDUPLICATED, message.job.id)
+            return
+        self._until[key] = math.inf
+        message.tell_when_settled(self._settled)
+        self._publish(message)
+
+    def _settled(self, message: Message) -> None:
+        self._until[key_of(message)] = self._clock.now + self._seconds_after
+
+
+def key_of(message: Message) -> str:
+    """Return what a broker that dedupes goes by."""
+    return message.dedupe_key or message.job.key
+
+
+class Waiting:
+    """Keeps a job that is not due yet until it is, in the broker."""
+
+    def __init__(self, publish: Publish, publish_later: PublishLater, clock: Clock) -> None:
+        self._publish = publish
+        self._publish_later = publish_later
+        self._clock = clock
+
+    def __call__(self, message: Message) -> None:
+        """Publish `message`, to be visible when its job is due."""
+        seconds = message.job.due - self._clock.now
+        if seconds > 0:
+            self._publish_later(message, seconds)
         else:
             self._publish(message)
 
@@ -64,6 +123,12 @@ class SecondCopies:
         self._publish(message)
         if self._copies.draw(message.job.id):
             self._publish(Message(message.job))
+
+
+class Resent(Message):
+    """A second copy of a message, made by its producer's client: nobody asked for it."""
+
+    __slots__ = ()
 
 
 class Resending:
@@ -101,5 +166,5 @@ class Resending:
             self._clock.at(again, lambda _: self._resend(message, sends + 1))
 
     def _resend(self, message: Message, sends: int) -> None:
-        self._send(Message(message.job), sends)
+        self._send(Resent(message.job, message.dedupe_key), sends)
         self._then()

@@ -8,7 +8,8 @@ numbers).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 from zlib import crc32
 
 import numpy as np
@@ -20,6 +21,7 @@ Uniforms = NDArray[np.float64]
 Transform = Callable[[int, Uniforms], NDArray[Any]]
 
 BLOCK = 1024
+FEW = 16
 
 
 class Streams:
@@ -37,7 +39,7 @@ class Streams:
 
     def per_job(self, purpose: str) -> Uniforms:
         """Return one uniform draw in [0, 1) for each job."""
-        return self.generator(purpose).random(self._jobs)
+        return self._uniforms(purpose, count=self._jobs)
 
     def stream(self, purpose: str, transform: Transform) -> Stream:
         """Return the draws of one purpose, for each (job, attempt).
@@ -47,7 +49,7 @@ class Streams:
 
         def block(first: int, attempt: int) -> list[Any]:
             count = min(BLOCK, self._jobs - first)
-            draws = self.generator(purpose, attempt, first // BLOCK).random(count)
+            draws = self._uniforms(purpose, attempt, first // BLOCK, count=count)
             values: list[Any] = transform(first, draws).tolist()
             return values
 
@@ -63,11 +65,43 @@ class Streams:
         """Return, for each (job, attempt), an exponential time of that `mean`, in seconds."""
         return self.stream(purpose, lambda _, draws: all_on_grid(-mean * np.log1p(-draws)))
 
+    def generator_if_used(self, purpose: str, *place: int) -> np.random.Generator:
+        """Return what `generator` would, made only when something of it is used."""
+        return cast(np.random.Generator, _Later(lambda: self.generator(purpose, *place)))
+
+    def _uniforms(self, purpose: str, *place: int, count: int) -> Uniforms:
+        if count > FEW:
+            return self.generator(purpose, *place).random(count)
+        return _few_uniforms(self._seed, purpose, place, count).copy()
+
     def generator(self, purpose: str, *place: int) -> np.random.Generator:
         """Return a generator that `purpose` and `place` (such as a job and a turn) alone name."""
-        name = crc32(purpose.encode())
-        sequence = np.random.SeedSequence(self._seed, spawn_key=(name, *place))
-        return np.random.Generator(np.random.PCG64(sequence))
+        return _generator(self._seed, purpose, place)
+
+
+def _generator(seed: int, purpose: str, place: tuple[int, ...]) -> np.random.Generator:
+    name = crc32(purpose.encode())
+    sequence = np.random.SeedSequence(seed, spawn_key=(name, *place))
+    return np.random.Generator(np.random.PCG64(sequence))
+
+
+@lru_cache(maxsize=256)
+def _few_uniforms(seed: int, purpose: str, place: tuple[int, ...], count: int) -> Uniforms:
+    """Exploration runs one job thousands of times: the same draws again and again."""
+    return _generator(seed, purpose, place).random(count)
+
+
+class _Later:
+    """Stands for a generator that most callers don't use: making one costs more than a draw."""
+
+    def __init__(self, make: Callable[[], np.random.Generator]) -> None:
+        self._make = make
+        self._made: np.random.Generator | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._made is None:
+            self._made = self._make()
+        return getattr(self._made, name)
 
 
 class Stream:

@@ -10,79 +10,69 @@ if TYPE_CHECKING:
     from simqueue.backoff import Backoff
     from simqueue.model.late_ack import LateAck
 
-CAUSES = ("receive", "failure", "expiry", "disconnect")
+CAUSES = ("receive", "failure", "expiry", "disconnect", "slot lost")
 """What may count as an attempt: a delivery, a handler that raised, a lease that ran out, a worker
-that died."""
+that died or lost its connection, a slot that died while its process lives."""
+
+STALLS = ("expiry", "disconnect", "slot lost")
+"""What may count as a stall: those ways to come back in which the worker gave no word."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseSettings:
     """What makes one broker of the lease family different from another. Times are in seconds.
 
-    Parameters
-    ----------
-    lease
-        For how long a received message is hidden; None: until its worker speaks or dies.
-    lease_from
-        "hand_over": the lease starts as the message is delivered; "start": as its handler starts.
-    sweep_period, sweep_phase, sweep_batch
-        Leases that ran out are noticed every `sweep_period`, first at `sweep_phase`, at most
-        `sweep_batch` at a time; None: at once.
-    two_passes
-        A sweep ends only leases that the sweep before has marked.
-    renew_every, renew_for
-        The client library extends the lease of what runs, at this interval, until so long after the
-        start; None: never.
-    late_ack
-        What an ack does after the lease ran out.
-    on_disconnect
-        What a worker's death means for the messages it held: "wait" for their leases; "requeue"
-        them, `disconnect_after` later; "lose" them.
-    counts
-        Which of `CAUSES` count as attempts.
-    max_attempts
-        Attempts after which the message is exhausted; None: no limit.
-    exhaustion
-        "return": noticed as the message comes back; "receive": when somebody next asks for it.
-    exhausted
-        "dead_letter" it, or "drop" it.
-    retry
-        The delay until a failed message is visible again; None: the worker stays silent.
-    ordering
-        "unordered", "fifo", or "group": first in, first out within each group of jobs.
-    returns_to
-        The "back" or the "front" of the queue, for messages that come back.
-    delay
-        From publish until a message is visible.
-    retention
-        From publish until a message expires, wherever it is; None: never.
-    dedupe_window, dedupe_refreshes
-        A second publish of the same key within so long after the first is swallowed; whether it
-        starts the window anew. None: no dedupe.
-    own_duplicates
-        Probability that the broker makes a second copy of a message by itself.
+    The fields are those of `simqueue.brokers.Generic`, which explains each. Here words stand
+    for objects already, and infinity for "no limit".
     """
 
     late_ack: LateAck
     lease: float | None
     lease_from: str = "hand_over"
+    lease_cap: float | None = None
     sweep_period: float | None = None
     sweep_phase: float = 0.0
     sweep_batch: float = math.inf
     two_passes: bool = False
+    sweep_at_boot: float | None = None
     renew_every: float | None = None
     renew_for: float = math.inf
+    renew_jitter: float = 0.0
+    renew_what: str = "running"
+    first_heartbeat: float = 0.0
+    late_nack: str = "ignored"
+    ack_on_start: bool = False
+    on_expiry: str = "return"
+    resubscribe_after: float | None = None
+    forgets_due: bool = False
     on_disconnect: str = "wait"
     disconnect_after: float = 0.0
+    silence_after: float = 0.0
+    on_slot_lost: str = "wait"
+    on_failure: str = "return"
     counts: frozenset[str] = frozenset({"receive"})
     max_attempts: int | None = None
     exhaustion: str = "return"
     exhausted: str = "dead_letter"
+    max_stalls: int | None = None
+    stalls: frozenset[str] = frozenset({"expiry"})
+    stalls_within: float = math.inf
+    stalls_noticed: str = "return"
     retry: Backoff | None = None
+    retry_on: frozenset[str] = frozenset({"failure"})
+    poll_delayed: float | None = None
+    poll_jitter: float = 0.0
     ordering: str = "unordered"
+    group_batches: bool = False
+    most_in_flight: int | None = None
+    most_per_receive: int | None = None
+    due_held_by: str = "broker"
     returns_to: str = "back"
     delay: float = 0.0
     retention: float | None = None
+    retention_of_dead: bool = False
+    dead_letter_retention: float | None = None
     dedupe_window: float | None = None
     dedupe_refreshes: bool = False
+    dedupe_after: float | None = None
     own_duplicates: float = 0.0

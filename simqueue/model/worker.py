@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from simqueue.context import Retry
 from simqueue.model.context import SimulatedContext
 from simqueue.model.execution import Execution
 from simqueue.model.ledger import Event, row
@@ -26,7 +27,9 @@ class Worker:
     Faults, brokers and services hook in here: `on_start` hears of each delivery whose handler
     starts; `on_death` of all deliveries that the process held when it died, `on_disconnect` of them
     when the broker loses sight of it, dead or not, and `on_restart` of the worker when it is back;
-    an ack or a renewal reaches the broker only if all of `ways_to_broker` let it pass.
+    `on_reconnect` is called when the way to the broker is open again, `on_close` when the broker
+    has closed the connection; an ack or a renewal reaches the broker only if all of
+    `ways_to_broker` let it pass.
     """
 
     def __init__(self, number: int, world: World, handler: Handler, *, concurrency: int) -> None:
@@ -40,6 +43,9 @@ class Worker:
         self.on_death: list[Callable[[list[Delivery]], Any]] = []
         self.on_disconnect: list[Callable[[list[Delivery]], Any]] = []
         self.on_restart: list[Callable[[Worker], Any]] = []
+        self.on_reconnect: list[Callable[[], Any]] = []
+        self.on_close: list[Callable[[], Any]] = []
+        self.died_silently = False
         self.ways_to_broker: list[Filter] = []
         self._held_back: dict[object, bool] = {}
         self._world = world
@@ -106,6 +112,15 @@ class Worker:
         """All deliveries that are in this process, running or waiting."""
         return [execution.delivery for execution in self.running.values()]
 
+    def has(self, delivery: Delivery) -> bool:
+        """Whether `delivery` is in this process, running or waiting."""
+        return delivery.number in self.running
+
+    def connect_anew(self) -> None:
+        """The broker has closed the connection: what waits is gone, what runs goes on."""
+        for notify in self.on_close:
+            notify()
+
     # Running handlers.
 
     def ended(self, delivery: Delivery, error: Exception | None) -> None:
@@ -141,11 +156,13 @@ class Worker:
     def _settle(self, delivery: Delivery, error: Exception | None) -> None:
         for passes in self.ways_to_broker:
             if not passes(delivery):
+                self._queue.done_with(delivery)
                 return
         if error is None:
             self._queue.ack(delivery)
         else:
-            self._queue.fail(delivery, getattr(error, "after", None))
+            asked = isinstance(error, Retry)
+            self._queue.fail(delivery, getattr(error, "after", None), asked=asked)
 
     def _next(self) -> None:
         if not self._held_back:
@@ -153,10 +170,23 @@ class Worker:
 
     # Dying, and coming back.
 
-    def crash(self) -> None:
-        """Die, with everything that runs or waits in this process. Leases run on."""
+    def lose_slot(self, delivery: Delivery) -> None:
+        """The slot that runs `delivery` dies, as a child process does; the process lives on."""
+        self.running.pop(delivery.number).kill()
+        job = delivery.message.job.id
+        self._record(self.clock.now, Event.CRASHED, job, delivery.number, self.number)
+        if self.reaches_broker(delivery):
+            self._queue.lose_slot(delivery)
+        self._next()
+
+    def crash(self, *, silently: bool = False) -> None:
+        """Die, with everything that runs or waits in this process. Leases run on.
+
+        `silently`: nobody is left who could close the connection to the broker.
+        """
         now, held = self.clock.now, self.held
         self.alive = False
+        self.died_silently = silently
         self._record(now, Event.WORKER_CRASHED, worker=self.number)
         for number, execution in self.running.items():
             execution.kill()

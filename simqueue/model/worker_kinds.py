@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from simqueue.model.clock import AFTER_RECEIVE
@@ -21,7 +20,8 @@ class PrefetchingWorker(Worker):
     def __init__(self, *args: Any, prefetch: float, **options: Any) -> None:
         super().__init__(*args, **options)
         self._prefetch = prefetch
-        self._buffer: deque[Delivery] = deque()
+        self._buffer: dict[int, Delivery] = {}
+        self.kept: dict[int, Delivery] = {}
         self._reserved = 0
         self._asks = False
         self._starting = False
@@ -33,8 +33,21 @@ class PrefetchingWorker(Worker):
 
     @property
     def held(self) -> list[Delivery]:
-        """All deliveries that are in this process, running or waiting."""
-        return [*super().held, *self._buffer]
+        """All deliveries that are in this process, running, waiting, or not due yet."""
+        return [*super().held, *self._buffer.values(), *self.kept.values()]
+
+    def has(self, delivery: Delivery) -> bool:
+        """Whether `delivery` is in this process."""
+        number = delivery.number
+        return number in self.running or number in self._buffer or number in self.kept
+
+    def connect_anew(self) -> None:
+        """Forget what waits, and ask for as much as a fresh connection may have."""
+        self._buffer.clear()
+        super().connect_anew()
+        self._reserved = len(self.running)
+        if self.accepts:
+            self.ask()
 
     def ask(self) -> None:
         """Ask for as much as there is room for, in one place of the line."""
@@ -61,7 +74,11 @@ class PrefetchingWorker(Worker):
         if len(self.running) < self._concurrency and not self._buffer:
             self._start(delivery)
         else:
-            self._buffer.append(delivery)
+            self._buffer[delivery.number] = delivery
+
+    def make_room(self) -> None:
+        """Let one more delivery count as held, though the process did not ask for it just now."""
+        self._reserved += 1
 
     def missed(self) -> None:
         """A delivery on its way here got lost: there is room for another."""
@@ -69,10 +86,11 @@ class PrefetchingWorker(Worker):
         if self.accepts:
             self.ask()
 
-    def crash(self) -> None:
+    def crash(self, *, silently: bool = False) -> None:
         """Die, and the buffer with it."""
-        super().crash()
+        super().crash(silently=silently)
         self._buffer.clear()
+        self.kept.clear()
         self._reserved = 0
 
     def _next(self) -> None:
@@ -87,7 +105,7 @@ class PrefetchingWorker(Worker):
             return
         self._starting = True
         while self._buffer and len(self.running) < self._concurrency:
-            self._start(self._buffer.popleft())
+            self._start(self._buffer.pop(next(iter(self._buffer))))
         self._starting = False
 
 
@@ -135,15 +153,17 @@ class BatchingWorker(PrefetchingWorker):
         """One, unless a batch is at work."""
         return int(not self.held)
 
-    def crash(self) -> None:
+    def crash(self, *, silently: bool = False) -> None:
         """Die; what was done and not acked yet is as if it had not been."""
         self._done.clear()
-        super().crash()
+        super().crash(silently=silently)
 
     def take(self, delivery: Delivery) -> None:
         """Take `delivery` into the batch, which is what there is at this instant."""
         if not self.held:
             self.clock.at(self.clock.now, self._close, AFTER_RECEIVE)
+        if self._asks:
+            self._queue.receive_more(delivery)
         super().take(delivery)
 
     def _close(self, _: object) -> None:

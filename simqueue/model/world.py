@@ -11,7 +11,7 @@ from simqueue.model.context import SimulatedContext
 
 if TYPE_CHECKING:
     from simqueue.model.clock import Clock
-    from simqueue.model.lease_queue import LeaseQueue
+    from simqueue.model.face import Queue
     from simqueue.model.ledger import Ledger
     from simqueue.model.publishing import Publish
     from simqueue.model.randomness import Stream, Streams
@@ -47,7 +47,7 @@ class World:
     clock: Clock
     ledger: Ledger
     streams: Streams
-    queue: LeaseQueue
+    queue: Queue
     publish: Publish
     work: Stream
     work_anew: bool

@@ -55,6 +55,9 @@ class OpenService(ABC):
     def client(self, context: SimulatedContext) -> Client:
         """Return the service as the handler with this `context` sees it."""
 
+    def close(self) -> None:  # noqa: B027 - most have nothing to give back
+        """The run is over: give back what is not just memory."""
+
     def seconds(self, context: SimulatedContext, call: str) -> float:
         """How long this `call` of this delivery takes, in seconds."""
         latency = self._latency

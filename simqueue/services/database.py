@@ -132,9 +132,11 @@ class Transaction:
         return self
 
     async def __aexit__(self, kind: object, _error: object, _traceback: object) -> None:
-        if kind is None:
-            await self._client.call("commit", self._commit)
-        self._server.end(self, self._context.delivery)
+        try:
+            if kind is None:
+                await self._client.call("commit", self._commit)
+        finally:  # it is over too when the answer got lost; a crash does not come by here
+            self._server.end(self, self._context.delivery)
 
     async def insert(self, table: str, key: str, **columns: Any) -> None:
         """Insert a row. Waits for an open transaction that has the same key.
