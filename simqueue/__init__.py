@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from simqueue import backoff, brokers, faults, handlers, services, theory
 from simqueue.arrivals import AllAtOnce, EvenlySpaced, Poisson, Times
-from simqueue.context import Claim, Context, HandlerError, Job, LeaseLost, Retry
+from simqueue.context import (
+    Claim,
+    Context,
+    HandlerError,
+    Job,
+    LeaseLimit,
+    LeaseLost,
+    Retry,
+    TimeLimit,
+)
 from simqueue.distributions import (
     Distribution,
     Empirical,
@@ -24,17 +33,28 @@ from simqueue.distributions import (
     Recorded,
     Uniform,
 )
-from simqueue.faults import Crash, Deploy, Network, Outage, Partition, Pause, Slowness
+from simqueue.faults import (
+    Crash,
+    Deploy,
+    Network,
+    Outage,
+    Partition,
+    Pause,
+    RescuerDown,
+    Slowness,
+)
 from simqueue.model.progress import NeverSettles
+from simqueue.producers import Producers, Resend
 from simqueue.result import Result
 from simqueue.scenario import Scenario, Workers
 from simqueue.simulation import simulate
 
 if TYPE_CHECKING:
+    from simqueue import exploration, incidents, testing, trace, widgets
     from simqueue import plotting as plot
-    from simqueue import trace, widgets
     from simqueue.advice import advise
     from simqueue.experiments import compare, cross, sweep
+    from simqueue.exploration import explore
 
 __version__ = "0.1.0"
 
@@ -51,6 +71,7 @@ __all__ = [
     "Fixed",
     "HandlerError",
     "Job",
+    "LeaseLimit",
     "LeaseLost",
     "LogNormal",
     "Mixture",
@@ -61,11 +82,15 @@ __all__ = [
     "Partition",
     "Pause",
     "Poisson",
+    "Producers",
     "Recorded",
+    "RescuerDown",
+    "Resend",
     "Result",
     "Retry",
     "Scenario",
     "Slowness",
+    "TimeLimit",
     "Times",
     "Uniform",
     "Workers",
@@ -74,12 +99,16 @@ __all__ = [
     "brokers",
     "compare",
     "cross",
+    "exploration",
+    "explore",
     "faults",
     "handlers",
+    "incidents",
     "plot",
     "services",
     "simulate",
     "sweep",
+    "testing",
     "theory",
     "trace",
     "widgets",
@@ -89,8 +118,12 @@ _LATER = {
     "advise": "simqueue.advice",
     "compare": "simqueue.experiments",
     "cross": "simqueue.experiments",
+    "exploration": "simqueue.exploration",
+    "explore": "simqueue.exploration",
+    "incidents": "simqueue.incidents",
     "plot": "simqueue.plotting",
     "sweep": "simqueue.experiments",
+    "testing": "simqueue.testing",
     "trace": "simqueue.trace",
     "widgets": "simqueue.widgets",
 }

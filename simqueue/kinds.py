@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from simqueue import backoff, brokers, faults, handlers
 from simqueue.arrivals import AllAtOnce, EvenlySpaced, Poisson, Times
+from simqueue.brokers.bullmq import Exponential as BullMQExponential
 from simqueue.checks import fail
 from simqueue.distributions import (
     Empirical,
@@ -47,13 +48,33 @@ KINDS: dict[str, dict[str, type]] = {
         "empirical": Empirical,
         "recorded": Recorded,
     },
-    "broker": {"sqs": brokers.sqs, "generic": brokers.generic},
+    "broker": {
+        "sqs": brokers.sqs,
+        "sqs_fifo": brokers.sqs_fifo,
+        "rabbitmq": brokers.rabbitmq,
+        "bullmq": brokers.bullmq,
+        "sidekiq": brokers.sidekiq,
+        "sidekiq_super_fetch": brokers.sidekiq_super_fetch,
+        "pubsub": brokers.pubsub,
+        "kafka": brokers.kafka,
+        "redis_list": brokers.redis_list,
+        "redis_stream": brokers.redis_stream,
+        "row_lock": brokers.row_lock,
+        "good_job": brokers.good_job,
+        "pgmq": brokers.pgmq,
+        "status_column": brokers.status_column,
+        "celery_redis": brokers.celery_redis,
+        "celery_rabbitmq": brokers.celery_rabbitmq,
+        "service_bus": brokers.service_bus,
+        "generic": brokers.generic,
+    },
     "faults": {
         "crash": faults.Crash,
         "pause": faults.Pause,
         "deploy": faults.Deploy,
         "network": faults.Network,
         "partition": faults.Partition,
+        "rescuer_down": faults.RescuerDown,
         "outage": faults.Outage,
         "slowness": faults.Slowness,
         "at": faults.At,
@@ -67,11 +88,12 @@ KINDS: dict[str, dict[str, type]] = {
         "equal_jitter": backoff.EqualJitter,
         "decorrelated_jitter": backoff.DecorrelatedJitter,
         "schedule": backoff.Schedule,
+        "bullmq": BullMQExponential,
     },
 }
 """The kinds of each part that has any, by name."""
 
-NESTED = {"retry_delay": "retry_delay", "latency": "work"}
+NESTED = {"retry_delay": "retry_delay", "backoff": "retry_delay", "latency": "work"}
 """Parameters of parts that may have a kind themselves, and where in `KINDS` those kinds are."""
 
 HANDLERS: dict[str, Handler] = {

@@ -48,6 +48,7 @@ from typing import Any
 from simqueue import kinds
 from simqueue.distributions import Mixture
 from simqueue.faults import Crash, Network
+from simqueue.producers import Producers, Resend
 from simqueue.scenario import Scenario, Workers
 from simqueue.services.payments import Payments
 from simqueue.services.store import Store
@@ -55,7 +56,14 @@ from simqueue.services.store import Store
 REQUIRED = ("arrivals", "work", "broker", "handler")
 PLAIN_KEYS = ("jobs", "handler", "work_per", "groups", "horizon", "warmup")
 """The keys of a scenario that are no section, in the order in which they are written."""
-PLAIN_SECTIONS = {"network": Network, "store": Store, "payments": Payments}
+PLAIN_SECTIONS = {
+    "network": Network,
+    "producers": Producers,
+    "store": Store,
+    "payments": Payments,
+}
+PARTS_OF_SECTIONS = {"crash": Crash, "resend": Resend}
+"""Parameters of a section that are a section of their own, such as [workers.crash]."""
 SECTIONS = ("arrivals", "work", "workers", "broker", *PLAIN_SECTIONS, "faults")
 
 
@@ -81,7 +89,7 @@ def load(path: str | PathLike[str]) -> Scenario:
     }
     for name in ("arrivals", "work", "broker"):
         parts[name] = _kind(source, name, document[name])
-    parts["workers"] = _workers(source, document.get("workers", {}))
+    parts["workers"] = _plain_part(source, "workers", Workers, document.get("workers", {}))
     for name, made in PLAIN_SECTIONS.items():
         parts[name] = _plain_part(source, name, made, document.get(name, {}))
     parts["faults"] = _faults(source, document.get("faults", []))
@@ -164,15 +172,6 @@ def _kind(source: str, section: str, table: Any) -> Any:
         raise ValueError(f"{source}, [{section}]: {error}") from error
 
 
-def _workers(source: str, table: Any) -> Any:
-    if not isinstance(table, Mapping) or "crash" not in table:
-        return _plain_part(source, "workers", Workers, table)
-    crash = kinds.as_value(table["crash"])
-    if crash is not None:
-        crash = _plain_part(source, "workers.crash", Crash, crash)
-    return _plain_part(source, "workers", Workers, {**table, "crash": crash})
-
-
 def _faults(source: str, tables: Any) -> list[Any]:
     if not isinstance(tables, list):
         raise ValueError(f"{source}: faults must be sections [[faults]], not {tables!r}.")
@@ -181,8 +180,13 @@ def _faults(source: str, tables: Any) -> list[Any]:
 
 def _plain_part(source: str, section: str, made: type, table: Any) -> Any:
     _known(source, section, table, [each.name for each in dataclasses.fields(made)])
+    values = {name: kinds.as_value(value, name) for name, value in table.items()}
+    for name in PARTS_OF_SECTIONS.keys() & values.keys():
+        if values[name] is not None:
+            inner = PARTS_OF_SECTIONS[name]
+            values[name] = _plain_part(source, f"{section}.{name}", inner, values[name])
     try:
-        return made(**{name: kinds.as_value(value, name) for name, value in table.items()})
+        return made(**values)
     except ValueError as error:
         raise ValueError(f"{source}, [{section}]: {error}") from error
 
@@ -197,7 +201,7 @@ def _table(part: Any, kinds_of: str | None) -> dict[str, Any]:
         value = getattr(part, field.name)
         if isinstance(part, Mixture):
             value = [{"weight": weight, **_table(each, "work")} for weight, each in value]
-        elif isinstance(value, Crash):
+        elif isinstance(value, tuple(PARTS_OF_SECTIONS.values())):
             value = _table(value, None)
         elif field.name in kinds.NESTED and not isinstance(value, Real | None):
             value = _table(value, kinds.NESTED[field.name])
@@ -213,6 +217,8 @@ def _plain(value: Any) -> Any:
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
+    if isinstance(value, bool):
+        return value
     if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real) else value
@@ -239,4 +245,4 @@ def _is_table(value: Any) -> bool:
 def _toml(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | str) else repr(value)

@@ -83,11 +83,11 @@ def test_the_help_begins_with_a_question_and_names_the_commands():
     text = said("--help")
     assert text.split("\n\n")[1].strip().endswith("?")
     assert set(re.findall(r"^  (\w+)  ", text.split("Commands:")[1], flags=re.M)) == {
-        "run", "sweep", "advise", "lab",
+        "run", "sweep", "advise", "incident", "lab",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("command", ["run", "sweep", "advise", "lab"])
+@pytest.mark.parametrize("command", ["run", "sweep", "advise", "incident", "lab"])
 def test_each_help_teaches(command):
     """A question first, then two examples, in 80 columns."""
     text = said(command, "--help")

@@ -10,9 +10,11 @@ import pytest
 from runs import scenario
 
 import simqueue as sq
+from simqueue.kinds import KINDS
 from simqueue.scenario_file import dumps, load, to_document
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "visibility_timeout.toml"
+BROKERS = ", ".join(KINDS["broker"])
 GOOD = """
 jobs = 10
 handler = "naive"
@@ -143,9 +145,9 @@ MISTAKES = [
     ),
     ("[broker]", "[network]\nack_lost = 2\n[broker]", "network.ack_lost must be a number from 0"),
     ("[arrivals]", "[[arrivals]]", "arrivals must be a section, a line [arrivals] with its keys"),
-    ('kind = "generic"', "", "[broker] needs a kind, one of sqs, generic."),
-    ('kind = "generic"', 'kind = "sqqs"', "broker can be sqs, generic, but not 'sqqs' (did you"),
-    ('kind = "generic"', "kind = 3", "broker can be sqs, generic, but not 3."),
+    ('kind = "generic"', "", f"[broker] needs a kind, one of {BROKERS}."),
+    ('kind = "generic"', 'kind = "sqqs"', f"broker can be {BROKERS}, but not 'sqqs' (did you"),
+    ('kind = "generic"', "kind = 3", f"broker can be {BROKERS}, but not 3."),
     ('[broker]\nkind = "generic"', "", "needs a section [broker]."),
     ("rate = 2", "", "[arrivals]: poisson needs rate."),
     ("rate = 2", "rate = -2", "[arrivals]: rate must be a number of jobs a second above 0, not"),
@@ -226,3 +228,17 @@ def test_kinds_are_found_in_any_spelling(tmp_path):
     for name in ("LogNormal", "log_normal", "log-normal", "LOGNORMAL"):
         found = load(written(tmp_path, GOOD.replace('"lognormal"', f'"{name}"')))
         assert found.work == sq.LogNormal(median=10, p99=90)
+
+
+def test_true_stays_true_in_a_file(tmp_path):
+    """A number is a number, and a flag is a flag."""
+    before = scenario(sweep_period=5, two_passes=True)
+    assert "two_passes = true" in dumps(before)
+    assert load(written(tmp_path, dumps(before))) == before
+
+
+def test_producers_are_a_section(tmp_path):
+    """With the sender that sends again as a section of its own."""
+    before = scenario(producers=sq.Producers(replicas=2, resend=sq.Resend(every=4, most=3)))
+    assert "[producers.resend]" in dumps(before)
+    assert load(written(tmp_path, dumps(before))) == before

@@ -1,4 +1,4 @@
-"""The command `simqueue`: run, sweep, advise, lab."""
+"""The command `simqueue`: run, sweep, advise, incident, lab."""
 
 from __future__ import annotations
 

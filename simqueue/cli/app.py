@@ -9,6 +9,8 @@ import click
 import simqueue
 from simqueue.cli import INTERRUPTED
 from simqueue.cli.advise import advise
+from simqueue.cli.brokers import brokers
+from simqueue.cli.incident import incident
 from simqueue.cli.lab import lab
 from simqueue.cli.run import run
 from simqueue.cli.sweep import sweep
@@ -76,5 +78,5 @@ def cli() -> None:
     """The command `simqueue` itself."""
 
 
-for command in (run, sweep, advise, lab):
+for command in (run, sweep, advise, brokers, incident, lab):
     cli.add_command(command)

@@ -9,6 +9,7 @@ import numpy as np
 
 from simqueue import checks
 from simqueue.model.late_ack import Deletes
+from simqueue.model.settings import LeaseSettings
 from simqueue.plotting import lease_theory
 from simqueue.simulation import simulate
 
@@ -99,7 +100,8 @@ def _ends(scenario: Scenario) -> None:
     """Refuse a scenario whose slow jobs may be delivered for ever: no slider would wait for it."""
     settings = scenario.broker.settings()
     if (
-        scenario.horizon is None
+        isinstance(settings, LeaseSettings)
+        and scenario.horizon is None
         and settings.max_attempts is None
         and not isinstance(settings.late_ack, Deletes)
     ):
