@@ -1,0 +1,1 @@
+"""The log family of brokers: partitions, offsets, consumer groups, commits."""
