@@ -27,6 +27,7 @@ WORDED = (
     Event.RESPONSE_LOST,
     Event.UNAVAILABLE,
     Event.CLAIMED,
+    Event.CALLED,
     Event.LEFT_GROUP,
 )
 TIMED = (

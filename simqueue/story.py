@@ -75,6 +75,8 @@ class _Story:
             Event.RESPONSE_LOST: self._response_lost,
             Event.UNAVAILABLE: self._unavailable,
             Event.CLAIMED: self._claimed,
+            Event.CALLED: lambda position, _: f"calls {self._word(position)}",
+            Event.RELAY_CRASHED: lambda *_: "the outbox's relay dies before it marks what it sent",
             Event.WORKER_CRASHED: self._buffer_lost,
             Event.WORKER_PAUSED: self._paused,
             Event.WORKER_RESUMED: lambda *_: "goes on as if nothing had happened",

@@ -208,7 +208,7 @@ def _broker(scenario: Scenario, given: dict[str, Any], *, from_file: bool) -> di
         kind = "generic"
     else:
         kind = present
-    known = BROKER_FLAGS[kind]
+    known = BROKER_FLAGS.get(kind, {})
     changes: dict[str, Any] = {}
     if kind != present:
         changes["broker"] = _fresh_broker(kind, from_file)
@@ -217,6 +217,7 @@ def _broker(scenario: Scenario, given: dict[str, Any], *, from_file: bool) -> di
             continue
         if flag not in known:
             these = ", ".join(f"--{each.replace('_', '-')}" for each in known)
+            these = these or "--set broker.NAME=VALUE"
             raise ValueError(
                 f"--{flag.replace('_', '-')} does not go with the broker {kind}, "
                 f"whose flags are {these}."

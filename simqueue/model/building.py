@@ -167,6 +167,7 @@ def _lease_check(
 
 
 def retry_delay(backoff: Backoff | None, streams: Streams) -> Callable[[Delivery], float] | None:
+    """Return what draws the delay of a retry, in seconds, by the rule `backoff`; None without."""
     if backoff is None:
         return None
 

@@ -66,6 +66,7 @@ class Event:
     LEFT_GROUP: Final = 44  # the word for the reason
     SKIPPED: Final = 45
     RELAY_CRASHED: Final = 50
+    CALLED: Final = 51  # the word for the call
 
 
 EVENT_NAMES: Final = {
