@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import measure, queues, slider
+from benchmarks import exploration, measure, queues, slider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +81,13 @@ def redraw(repeats: int) -> Iterator[Row]:
         yield Row(what, figure, goal="under 150 ms", note=note)
 
 
+def explored(repeats: int) -> Iterator[Row]:
+    """Fault plans per second of `explore`."""
+    for name, speed, goal, plans in exploration.plans_per_second(repeats):
+        what, note = f"explore, {name}", f"{plans:,} plans"
+        yield Row(what, f"{speed:,.0f} plans/s", goal=f"{goal:,} or more", note=note)
+
+
 def main() -> None:
     """Measure and print. `--quick` takes seconds and is less exact."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
@@ -98,6 +105,7 @@ def main() -> None:
         memory(5_000 if quick else 20_000),
         start(3 if quick else 5),
         redraw(5 if quick else 20),
+        explored(1 if quick else 3),
     ):
         for row in rows:
             table.add_row(*row)

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 from simqueue import checks
-from simqueue.context import Rows, UniqueViolation
-from simqueue.services.base import Client, OpenService, Service
+from simqueue.model.clock import Signal
+from simqueue.services.base import OpenService, Service
+from simqueue.services.sql_client import Session, SQLClient
 from simqueue.services.sql_storage import Storage
 
 if TYPE_CHECKING:
     from simqueue.model.context import SimulatedContext
     from simqueue.model.message import Delivery
+    from simqueue.model.worker import Worker
     from simqueue.model.world import World
-
-T = TypeVar("T")
-Parameters = Sequence[Any] | Mapping[str, Any]
-
-MODES: Final = ("deferred", "immediate", "exclusive")
-_BUSY: Final = (5, 6)
-_UNIQUE: Final = ("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY")
-_RETRIES_AFTER: Final = (
-    0.001,
-    0.002,
-    0.005,
-    0.010,
-    0.015,
-    0.020,
-    0.025,
-    0.025,
-    0.025,
-    0.050,
-    0.050,
-)
-"""How long SQLite's own busy handler waits between its tries, in seconds; afterwards 0.1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,23 +70,6 @@ class SQL(Service):
         return SQLServer(self, world)
 
 
-class SQLUniqueViolation(UniqueViolation, sqlite3.IntegrityError):
-    """A row with this key is there already. It is SQLite's IntegrityError too."""
-
-
-class _Busy(Exception):  # noqa: N818 - it never leaves this module
-    """SQLite would have to wait for another connection."""
-
-
-@dataclass
-class Session:
-    """A connection, and whose delivery has it. `has_read`: within its open transaction."""
-
-    connection: sqlite3.Connection
-    delivery: Delivery
-    has_read: bool = False
-
-
 class SQLServer(OpenService):
     """The database, and the connections that deliveries have."""
 
@@ -117,6 +81,7 @@ class SQLServer(OpenService):
         self._sessions: dict[int, Session] = {}
         self._idle: list[sqlite3.Connection] = []
         self._watched: set[int] = set()
+        self._waiting: list[Signal] = []
         self._rows = dict.fromkeys(settings.effects, 0)
 
     def client(self, context: SimulatedContext) -> SQLClient:
@@ -127,23 +92,24 @@ class SQLServer(OpenService):
         """Return the connection that `delivery` has, or let it have one."""
         found = self._sessions.get(delivery.number)
         if found is None:
-            self.take_back()
+            self._watch(delivery.worker)
             connection = self._idle.pop() if self._idle else self._opened().connect()
             found = self._sessions[delivery.number] = Session(connection, delivery)
-            worker = delivery.worker
-            if worker.number not in self._watched:
-                self._watched.add(worker.number)
-                worker.on_death.append(self._died)
         return found
 
-    def take_back(self) -> None:
-        """Take the connections of deliveries that are over, and roll back what they left open."""
-        for number, session in list(self._sessions.items()):
-            if number not in session.delivery.worker.running:
-                if session.connection.in_transaction:
-                    session.connection.rollback()
-                self._idle.append(session.connection)
-                del self._sessions[number]
+    def changed(self) -> None:
+        """Wake all who wait: some connection did something, and perhaps lets them in."""
+        waiting, self._waiting = self._waiting, []
+        for signal in waiting:
+            signal.happen()
+
+    async def change(self, until: float) -> None:
+        """Wait until some connection has done something, at most `until` this time (seconds)."""
+        clock = self.world.clock
+        signal = Signal(clock)
+        self._waiting.append(signal)
+        clock.at(until, lambda _: signal.happen())
+        await signal.wait()
 
     def note_effects(self, context: SimulatedContext) -> None:
         """Note as effects the rows that were committed just now."""
@@ -174,142 +140,29 @@ class SQLServer(OpenService):
             )
         return self._storage
 
+    def _watch(self, worker: Worker) -> None:
+        """Take a connection back when its delivery is over, and close it when its process dies."""
+        if worker.number in self._watched:
+            return
+        self._watched.add(worker.number)
+        worker.on_death.append(self._died)
+        ended = worker.ended
+
+        def end(delivery: Delivery, error: Exception | None) -> None:
+            session = self._sessions.pop(delivery.number, None)
+            if session is not None:
+                self._idle.append(session.connection)
+                if session.connection.in_transaction:
+                    session.connection.rollback()
+                    self.changed()
+            ended(delivery, error)
+
+        worker.ended = end  # type: ignore[method-assign]
+
     def _died(self, deliveries: list[Delivery]) -> None:
         """Close the connections of a process that died: what they had open is rolled back."""
         for delivery in deliveries:
             session = self._sessions.pop(delivery.number, None)
             if session is not None:
                 session.connection.close()
-
-
-class SQLClient(Client):
-    """`ctx.sql` of one delivery."""
-
-    __slots__ = ()
-
-    async def execute(self, statement: str, parameters: Parameters = ()) -> Rows:
-        """Run one SQL statement, and return its rows, with `rowcount`.
-
-        Outside of a transaction it commits by itself. Raises `UniqueViolation` (which is a
-        `sqlite3.IntegrityError` too) for a key that is there already, and SQLite's own errors for
-        everything else.
-        """
-        verb = statement.split(maxsplit=1)[0].lower() if statement.strip() else "nothing"
-        return await self._patiently(verb, lambda: self._execute(statement, parameters))
-
-    def transaction(self, mode: str = "immediate") -> SQLTransaction:
-        """Begin a transaction: ``async with ctx.sql.transaction():``.
-
-        It commits at the end of the block, and rolls back on an error. `mode` is how SQLite begins
-        it: "immediate" waits until nobody else writes; "deferred" takes locks as it goes, and fails
-        at once where it has read and now cannot write; "exclusive".
-        """
-        return SQLTransaction(self, checks.one_of("mode", mode, MODES))
-
-    async def begin(self, mode: str) -> None:
-        """Begin a transaction in this `mode`, as ``BEGIN IMMEDIATE`` does."""
-        await self._patiently("begin", lambda: self._execute(f"BEGIN {mode.upper()}", ()))
-
-    async def commit(self) -> None:
-        """Commit the open transaction; on an error it is rolled back."""
-        try:
-            await self._patiently("commit", lambda: self._execute("COMMIT", ()))
-        finally:  # after a lost answer there is nothing left to roll back
-            self.roll_back()
-
-    def roll_back(self) -> None:
-        """Roll back the open transaction, if there is one."""
-        session = self._service.session(self._context.delivery)
-        session.has_read = False
-        if session.connection.in_transaction:
-            session.connection.rollback()
-
-    async def _patiently(self, call: str, action: Callable[[], T]) -> T:
-        """Do `action` as the call "sql.call", waiting where SQLite says that it is busy."""
-        context, server = self._context, self._service
-        name, steps = f"{server.name}.{call}", context.steps
-        for hook in steps.before:
-            await hook(context, name)
-        waiting = server.seconds(context, call)
-        if waiting:
-            await context.pass_time(waiting)
-        for wrap in steps.around:
-            action = wrap(context, name, action)
-        pauses = _pauses(server.settings.busy_timeout)
-        while True:
-            try:
-                result = action()
-            except _Busy as busy:
-                pause = next(pauses, None)
-                if pause is None or self._must_not_wait(call):
-                    raise sqlite3.OperationalError("database is locked") from busy.__cause__
-                await context.pass_time(pause)
-            else:
-                break
-        for hook in steps.after:
-            await hook(context, name)
-        return result
-
-    def _execute(self, statement: str, parameters: Parameters) -> Rows:
-        server: SQLServer = self._service
-        server.take_back()
-        session = server.session(self._context.delivery)
-        connection = session.connection
-        before = connection.total_changes
-        was_open = connection.in_transaction
-        try:
-            cursor = connection.execute(statement, parameters)
-            rows = Rows(cursor.fetchall())
-        except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
-                raise _Busy from error
-            raise
-        except sqlite3.IntegrityError as error:
-            if error.sqlite_errorname in _UNIQUE:
-                raise SQLUniqueViolation(str(error)) from error
-            raise
-        rows.rowcount = cursor.rowcount
-        session.has_read = connection.in_transaction and was_open
-        if not connection.in_transaction and (was_open or connection.total_changes > before):
-            server.note_effects(self._context)
-        return rows
-
-    def _must_not_wait(self, call: str) -> bool:
-        """Whether SQLite itself fails at once: who has read and now wants to write holds others up.
-
-        Both would wait for each other for ever.
-        """
-        session = self._service.session(self._context.delivery)
-        return bool(call != "commit" and session.has_read)
-
-
-class SQLTransaction:
-    """All of it happens at the end of the block or, on an error or a crash, nothing."""
-
-    def __init__(self, client: SQLClient, mode: str) -> None:
-        self._client = client
-        self._mode = mode
-
-    async def __aenter__(self) -> Self:
-        await self._client.begin(self._mode)
-        return self
-
-    async def __aexit__(self, kind: object, _error: object, _traceback: object) -> None:
-        if kind is None:
-            await self._client.commit()
-        else:
-            self._client.roll_back()
-
-    async def execute(self, statement: str, parameters: Parameters = ()) -> Rows:
-        """As `ctx.sql.execute`, which inside the block is the same."""
-        return await self._client.execute(statement, parameters)
-
-
-def _pauses(timeout: float) -> Iterator[float]:
-    """The pauses between the tries of SQLite's busy handler, which together last `timeout`."""
-    left, number = timeout, 0
-    while left > 0:
-        pause = min(left, _RETRIES_AFTER[number] if number < len(_RETRIES_AFTER) else 0.1)
-        left = round(left - pause, 6)
-        number += 1
-        yield pause
+                self.changed()

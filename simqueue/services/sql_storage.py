@@ -7,12 +7,14 @@ SQLite reads the computer's clock for `CURRENT_TIMESTAMP`, `datetime('now')` and
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
 import sqlite3
-import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +55,17 @@ class Storage:
         self._generator = generator
         self._random: np.random.Generator | None = None
         self._plain: sqlite3.Connection | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="simqueue-") if in_file else None
-        if self._folder is None:
-            # The process, too: with this, two processes that were forked have different names.
-            self._place = f"file:/simqueue-{os.getpid()}-{next(_number)}?vfs=memdb"
+        # The process, too: with this, two processes that were forked have different names.
+        name = f"simqueue-{os.getpid()}-{next(_number)}"
+        self._file = Path(_folder()) / name if in_file else None
+        if self._file is None:
+            self._place = f"file:/{name}?vfs=memdb"
+            self.keeper = self.connect()
+            self.keeper.executescript(schema)
         else:
-            self._place = (Path(self._folder.name) / "sql.db").as_uri()
-        self.keeper = self.connect()
-        if in_file:
-            self.keeper.execute("PRAGMA journal_mode = WAL")
-        self.keeper.executescript(schema)
+            self._file.write_bytes(_empty_file(schema))
+            self._place = self._file.as_uri()
+            self.keeper = self.connect()
 
     def connect(self) -> sqlite3.Connection:
         """Return a connection that fails at once where SQLite would wait, and commits by itself."""
@@ -70,7 +73,7 @@ class Storage:
             self._place, uri=True, timeout=0, isolation_level=None, check_same_thread=False
         )
         connection.execute("PRAGMA foreign_keys = ON")
-        if self._folder is not None:
+        if self._file is not None:
             connection.execute("PRAGMA synchronous = OFF")
         for name in _TIME_FUNCTIONS:
             connection.create_function(name, -1, self._on_simulated_time(name))
@@ -81,7 +84,7 @@ class Storage:
 
     def snapshot(self) -> bytes:
         """Return what is committed, as the bytes of a database file. No other may be connected."""
-        if self._folder is not None:  # a database in memory cannot be in WAL mode
+        if self._file is not None:  # a database in memory cannot be in WAL mode
             self.keeper.execute("PRAGMA journal_mode = DELETE")
         return self.keeper.serialize()
 
@@ -90,8 +93,8 @@ class Storage:
         self.keeper.close()
         if self._plain is not None:
             self._plain.close()
-        if self._folder is not None:
-            self._folder.cleanup()
+        if self._file is not None:
+            self._file.unlink()
 
     def _on_simulated_time(self, name: str) -> Callable[..., Any]:
         place = 1 if name == "strftime" else 0
@@ -113,6 +116,26 @@ class Storage:
         if self._random is None:
             self._random = self._generator()
         return int(self._random.integers(-(2**63), 2**63 - 1, endpoint=True))
+
+
+@cache
+def _folder() -> str:
+    """The folder of this process' database files, which goes with the process."""
+    import tempfile  # it pulls in a lot, and most never need it
+
+    folder = tempfile.TemporaryDirectory(prefix="simqueue-")
+    atexit.register(folder.cleanup)
+    return folder.name
+
+
+@lru_cache(maxsize=16)
+def _empty_file(schema: str) -> bytes:
+    """The bytes of a database file in WAL mode with these tables, ready to be written."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema)
+        made = bytearray(connection.serialize())
+    made[18:20] = b"\x02\x02"  # the file format's read and write version: 2 is WAL
+    return bytes(made)
 
 
 def opened(snapshot: bytes | None) -> sqlite3.Connection:
