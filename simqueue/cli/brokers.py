@@ -17,16 +17,26 @@ source, and with the reason where it is not modelled.
 \b
 All of them:
   simqueue brokers
-One:
+One, and all of them under the same faults:
   simqueue brokers rabbitmq
+  simqueue brokers --compare
 """
 
 
 @click.command(help=HELP, short_help="What a broker does, fact by fact, with sources.")
 @click.argument("name", required=False)
 @click.option("--markdown", is_flag=True, help="Print the facts of all brokers as Markdown.")
-def brokers(name: str | None, markdown: bool) -> None:
+@click.option(
+    "--compare", is_flag=True, help="Simulate the same jobs and faults on each; some seconds."
+)
+def brokers(name: str | None, markdown: bool, compare: bool) -> None:
     """The command `simqueue brokers`."""
+    if compare:
+        from simqueue.side_by_side import as_markdown as compared
+        from simqueue.side_by_side import compare_brokers
+
+        click.echo(compared(compare_brokers()), nl=False)
+        return
     from simqueue.brokers.all_facts import NAMES, facts_of
     from simqueue.cli.output import new_console, new_table
 

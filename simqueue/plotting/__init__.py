@@ -12,6 +12,7 @@ try:
 except ImportError as error:
     raise ImportError("Plots need matplotlib: pip install 'simqueue[plots]'.") from error
 
+from simqueue.plotting.brokers import brokers
 from simqueue.plotting.dashboard import dashboard
 from simqueue.plotting.drawing import Drawing, alt_text, show
 from simqueue.plotting.job_timeline import timeline
@@ -25,6 +26,7 @@ __all__ = [
     "advice",
     "alt_text",
     "backoff",
+    "brokers",
     "dashboard",
     "duplicate_rate",
     "show",
