@@ -50,7 +50,7 @@ from simqueue.scenario import Scenario, Workers
 from simqueue.simulation import simulate
 
 if TYPE_CHECKING:
-    from simqueue import exploration, incidents, testing, trace, widgets
+    from simqueue import exercises, exploration, incidents, testing, trace, widgets
     from simqueue import plotting as plot
     from simqueue.advice import advise
     from simqueue.experiments import compare, cross, sweep
@@ -99,6 +99,7 @@ __all__ = [
     "brokers",
     "compare",
     "cross",
+    "exercises",
     "exploration",
     "explore",
     "faults",
@@ -107,6 +108,7 @@ __all__ = [
     "plot",
     "services",
     "simulate",
+    "studies",
     "sweep",
     "testing",
     "theory",
@@ -118,10 +120,12 @@ _LATER = {
     "advise": "simqueue.advice",
     "compare": "simqueue.experiments",
     "cross": "simqueue.experiments",
+    "exercises": "simqueue.exercises",
     "exploration": "simqueue.exploration",
     "explore": "simqueue.exploration",
     "incidents": "simqueue.incidents",
     "plot": "simqueue.plotting",
+    "studies": "simqueue.studies",
     "sweep": "simqueue.experiments",
     "testing": "simqueue.testing",
     "trace": "simqueue.trace",

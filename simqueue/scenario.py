@@ -256,7 +256,9 @@ class Scenario:
 
 def _is_handler(handler: Any) -> bool:
     call = getattr(handler, "__call__", None)  # noqa: B004 - it is inspected, not just tested for
-    if not (inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(call)):
+    # A handler that runs in another process is driven like a coroutine, and says so.
+    driven = getattr(type(handler), "returns_what_is_driven_like_a_coroutine", False)
+    if not (driven or inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(call)):
         return False
     try:
         inspect.signature(handler).bind("job", "ctx")

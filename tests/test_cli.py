@@ -83,11 +83,13 @@ def test_the_help_begins_with_a_question_and_names_the_commands():
     text = said("--help")
     assert text.split("\n\n")[1].strip().endswith("?")
     assert set(re.findall(r"^  (\w+)  ", text.split("Commands:")[1], flags=re.M)) == {
-        "run", "sweep", "advise", "incident", "lab",
+        "run", "sweep", "advise", "brokers", "incident", "lab", "hint", "grade",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("command", ["run", "sweep", "advise", "incident", "lab"])
+@pytest.mark.parametrize(
+    "command", ["run", "sweep", "advise", "brokers", "incident", "lab", "hint", "grade"]
+)
 def test_each_help_teaches(command):
     """A question first, then two examples, in 80 columns."""
     text = said(command, "--help")
@@ -128,7 +130,8 @@ def test_json_is_the_run_of_the_api():
     assert printed["figures"]["recovery_mean"] is None
     assert printed["duration"] == expected.duration
     assert printed["scenario"]["broker"] == {
-        "kind": "sqs", "visibility_timeout": 30, "max_receive_count": 5,
+        "kind": "sqs", "visibility_timeout": 30, "max_receive_count": 5, "delay_seconds": 0,
+        "message_retention_period": 345_600, "duplicates": 0,
     }  # fmt: skip
 
 

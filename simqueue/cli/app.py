@@ -10,6 +10,8 @@ import simqueue
 from simqueue.cli import INTERRUPTED
 from simqueue.cli.advise import advise
 from simqueue.cli.brokers import brokers
+from simqueue.cli.grade import grade
+from simqueue.cli.hint import hint
 from simqueue.cli.incident import incident
 from simqueue.cli.lab import lab
 from simqueue.cli.run import run
@@ -78,5 +80,5 @@ def cli() -> None:
     """The command `simqueue` itself."""
 
 
-for command in (run, sweep, advise, brokers, incident, lab):
+for command in (run, sweep, advise, brokers, incident, lab, hint, grade):
     cli.add_command(command)

@@ -15,10 +15,9 @@ Without a name, lists the brokers that simqueue knows. With one, prints its fact
 source, and with the reason where it is not modelled.
 
 \b
-All of them:
-  simqueue brokers
-One, and all of them under the same faults:
+What RabbitMQ does:
   simqueue brokers rabbitmq
+All of them under the same faults:
   simqueue brokers --compare
 """
 

@@ -49,6 +49,17 @@ def check_csv(option: str, path: Path, header: str) -> None:
     check_target(option, path, (".csv",), ours)
 
 
+def check_page(option: str, path: Path) -> None:
+    """ValueError unless a web page can be written at `path`; one of our own may be replaced."""
+    ours = path.is_file() and MARK.encode() in path.read_bytes()
+    check_target(option, path, (".html",), ours)
+
+
+def save_text(text: str, path: Path) -> None:
+    """Save `text` at `path`."""
+    _write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
 def save_picture(figure: Figure, path: Path) -> None:
     """Save `figure` at `path`, with our mark in its metadata and no date."""
     kind = path.suffix.lower().removeprefix(".")
@@ -65,7 +76,7 @@ def save_csv(table: pd.DataFrame, path: Path) -> None:
     _write(path, lambda temporary: table.to_csv(temporary, index=False, lineterminator="\n"))
 
 
-def _write(path: Path, write: Callable[[Path], None]) -> None:
+def _write(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then give it that name."""
     handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     os.close(handle)

@@ -1,0 +1,16 @@
+"""A lock that lives longer only moves the moment: a pause can be longer still."""
+# fails: no old list overwrites a newer one
+
+from simqueue.context import Context, Job, Retry
+
+
+async def handler(job: Job, ctx: Context) -> None:
+    """Build the price list of the shop `job.customer`, and publish it."""
+    lock = await ctx.locks.acquire(job.customer, ttl=600)
+    if lock is None:
+        raise Retry("another worker builds this shop's list")
+    rows = await ctx.sql.execute("SELECT version FROM feed")
+    version = rows[0][0]
+    await ctx.work()
+    await ctx.sql.execute("UPDATE lists SET version = ? WHERE shop = ?", (version, job.customer))
+    await lock.release()
