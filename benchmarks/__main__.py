@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import exploration, measure, queues, slider
+from benchmarks import exploration, measure, queues, replay, slider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +81,13 @@ def redraw(repeats: int) -> Iterator[Row]:
         yield Row(what, figure, goal="under 150 ms", note=note)
 
 
+def replayed(frames: int) -> Iterator[Row]:
+    """Time that the kernel needs for a frame of a replay, without the browser's share."""
+    for what, seconds, most in replay.frame_times(frames):
+        figure, note = f"{seconds * 1e3:.1f} ms", f"at most {most * 1e3:.0f} ms"
+        yield Row(what, figure, goal="under 10 ms", note=note)
+
+
 def explored(repeats: int) -> Iterator[Row]:
     """Fault plans per second of `explore`."""
     for name, speed, goal, plans in exploration.plans_per_second(repeats):
@@ -105,6 +112,7 @@ def main() -> None:
         memory(5_000 if quick else 20_000),
         start(3 if quick else 5),
         redraw(5 if quick else 20),
+        replayed(100 if quick else 500),
         explored(1 if quick else 3),
     ):
         for row in rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,11 @@ def story(result: Result, job: int) -> str:
     checks.whole("job", job, 0, result.tally.job_count - 1)
     lines = _Story(result, job).lines()
     return "\n".join([f"Job {job}", *lines, _ending(result, job)])
+
+
+def sentences(result: Result, job: int) -> dict[int, str]:
+    """Return what happened to `job`, in words, by the place of each event in the ledger."""
+    return {place: f"{who} {words}".strip() for place, _, who, words in _Story(result, job).told()}
 
 
 class _Story:
@@ -75,6 +80,7 @@ class _Story:
             Event.RESPONSE_LOST: self._response_lost,
             Event.UNAVAILABLE: self._unavailable,
             Event.CLAIMED: self._claimed,
+            Event.RECORDED: self._recorded,
             Event.CALLED: lambda position, _: f"calls {self._word(position)}",
             Event.RELAY_CRASHED: lambda *_: "the outbox's relay dies before it marks what it sent",
             Event.WORKER_CRASHED: self._buffer_lost,
@@ -104,7 +110,14 @@ class _Story:
 
     def lines(self) -> list[str]:
         """Return one line for each event, in order."""
-        found: list[tuple[str, str, str]] = []
+        found = [line for _, *line in self.told()]
+        widest = [max((len(line[column]) for line in found), default=0) for column in (0, 1)]
+        return [
+            f"  {time:>{widest[0]}} s  {who:<{widest[1]}}  {words}" for time, who, words in found
+        ]
+
+    def told(self) -> Iterator[tuple[int, str, str, str]]:
+        """Yield, for each event: its row in the ledger, the time, who it is about, and what."""
         rows = self._rows
         about = (rows.job == self._job) | np.isin(rows.event, ABOUT_WORKERS)
         for position in np.flatnonzero(about).tolist():
@@ -118,11 +131,7 @@ class _Story:
             words = say(position, number) if say else EVENT_NAMES[event]
             nobody = event in (Event.EXPIRED, Event.REVOKED)
             who = f"worker {worker}" if worker > 0 and not nobody else ""
-            found.append((seconds(float(rows.time[position])), who, words))
-        widest = [max((len(line[column]) for line in found), default=0) for column in (0, 1)]
-        return [
-            f"  {time:>{widest[0]}} s  {who:<{widest[1]}}  {words}" for time, who, words in found
-        ]
+            yield position, seconds(float(rows.time[position])), who, words
 
     def _concerns_us(self, event: int, worker: int) -> bool:
         """Whether the worker to whom this happens holds the job."""
@@ -240,6 +249,12 @@ class _Story:
 
     def _claimed(self, position: int, _number: int) -> str:
         return f"claims the key; the store says: {self._word(position)}"
+
+    def _recorded(self, position: int, number: int) -> str:
+        status = self._word(position)
+        if number < 0:
+            return f"the sweeper finds the claim stale, and sets it to {status}"
+        return f"records the key as {status}"
 
     def _paused(self, position: int, _number: int) -> str:
         return f"stands still until {seconds(self._until(position))} s, and doesn't know"

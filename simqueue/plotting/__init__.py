@@ -20,6 +20,7 @@ from simqueue.plotting.rates import duplicate_rate
 from simqueue.plotting.recommended import advice
 from simqueue.plotting.retries import backoff
 from simqueue.plotting.strategies import strategies
+from simqueue.plotting.studies import contention, recoveries
 
 __all__ = [
     "Drawing",
@@ -27,8 +28,10 @@ __all__ = [
     "alt_text",
     "backoff",
     "brokers",
+    "contention",
     "dashboard",
     "duplicate_rate",
+    "recoveries",
     "show",
     "strategies",
     "timeline",

@@ -57,11 +57,12 @@ class Status(enum.Enum):
 
 @dataclass
 class Row:
-    """One row: its status, since when, and until when it exists (seconds)."""
+    """One row: its status, since when, until when it exists (seconds), and for which job."""
 
     status: Status
     since: float
     until: float
+    job: int
 
 
 class DedupeStore(OpenService):
@@ -81,7 +82,7 @@ class DedupeStore(OpenService):
         row = self.rows.get(key)
         return row if row is not None and row.until > self.world.clock.now else None
 
-    def claim(self, key: str, stale_after: float | None) -> Claim:
+    def claim(self, key: str, job: int, stale_after: float | None) -> Claim:
         """Insert the row, or take over one that was given up or is stale."""
         row, now = self.find(key), self.world.clock.now
         if row is not None and row.status is Status.DONE:
@@ -89,41 +90,45 @@ class DedupeStore(OpenService):
         age = now - row.since if row is not None and row.status is Status.IN_WORK else math.inf
         if age < (math.inf if stale_after is None else stale_after):
             return Claim.BUSY
-        self._write(key, Status.IN_WORK)
+        self._write(key, job, Status.IN_WORK)
         return Claim.WON
 
-    def insert(self, key: str) -> Claim:
+    def insert(self, key: str, job: int) -> Claim:
         """Insert the row if there is none at all, whatever its status."""
         row = self.find(key)
         if row is None:
-            self._write(key, Status.IN_WORK)
+            self._write(key, job, Status.IN_WORK)
             return Claim.WON
         return Claim.DONE if row.status is Status.DONE else Claim.BUSY
 
-    def complete(self, key: str) -> None:
+    def complete(self, key: str, job: int) -> Status:
         """Mark the row of `key` as done."""
-        self._write(key, Status.DONE)
+        return self._write(key, job, Status.DONE)
 
-    def fail(self, key: str) -> None:
+    def fail(self, key: str, job: int) -> Status:
         """Mark the row of `key` as given up."""
-        self._write(key, Status.FAILED)
+        return self._write(key, job, Status.FAILED)
 
     def is_done(self, key: str) -> bool:
         """Whether the row of `key` is there and done."""
         row = self.find(key)
         return row is not None and row.status is Status.DONE
 
-    def _write(self, key: str, status: Status) -> None:
+    def _write(self, key: str, job: int, status: Status) -> Status:
         clock, settings = self.world.clock, self._settings
         until = math.inf if settings.ttl is None else clock.after(settings.ttl)
-        self.rows[key] = row = Row(status, clock.now, until)
+        self.rows[key] = row = Row(status, clock.now, until, job)
         if status is Status.IN_WORK and settings.sweep_after is not None:
             look = next_look(clock.after(settings.sweep_after), settings.sweep_every, 0.0)
             clock.at(look, lambda _: self._sweep(key, row))
+        return status
 
     def _sweep(self, key: str, row: Row) -> None:
         if self.rows.get(key) is row and row.status is Status.IN_WORK:
             row.status = Status.FAILED
+            ledger = self.world.ledger
+            value = ledger.word(row.status.value)
+            ledger.record(self.world.clock.now, Event.RECORDED, row.job, value=value)
 
 
 class StoreClient(Client):
@@ -141,20 +146,29 @@ class StoreClient(Client):
         A row that was given up, or that has been in work for `stale_after` seconds or more, is
         taken over.
         """
-        return await self.call("claim", lambda: self._noting(self._service.claim(key, stale_after)))
+        job = self._context.delivery.message.job.id
+        return await self.call(
+            "claim", lambda: self._noting(self._service.claim(key, job, stale_after))
+        )
 
     async def insert(self, key: str) -> Claim:
         """Insert the row if there is none: what is there is never taken over."""
-        return await self.call("insert", lambda: self._noting(self._service.insert(key)))
+        job = self._context.delivery.message.job.id
+        return await self.call("insert", lambda: self._noting(self._service.insert(key, job)))
 
     async def complete(self, key: str) -> None:
         """Mark the row of `key` as done, whether there was one or not."""
-        await self.call("complete", lambda: self._service.complete(key))
+        job = self._context.delivery.message.job.id
+        await self.call("complete", lambda: self._recording(self._service.complete(key, job)))
 
     async def fail(self, key: str) -> None:
         """Mark the row of `key` as given up, for the next claim to take over."""
-        await self.call("fail", lambda: self._service.fail(key))
+        job = self._context.delivery.message.job.id
+        await self.call("fail", lambda: self._recording(self._service.fail(key, job)))
 
     def _noting(self, answer: Claim) -> Claim:
         self._context.note(Event.CLAIMED, self._context.word(answer.value))
         return answer
+
+    def _recording(self, status: Status) -> None:
+        self._context.note(Event.RECORDED, self._context.word(status.value))

@@ -1,4 +1,4 @@
-"""Widgets for notebooks: sliders that move a curve, and guesses that are kept.
+"""Widgets for notebooks: sliders that move a curve, guesses that are kept, runs to watch again.
 
 They need ipywidgets, and a notebook that is running: without a kernel there is nothing to see.
 """
@@ -11,6 +11,8 @@ except ImportError as error:
     raise ImportError("Widgets need ipywidgets: pip install 'simqueue[course]'.") from error
 
 from simqueue.widgets.prediction import Prediction, predict
+from simqueue.widgets.quiz import Quiz, quiz
+from simqueue.widgets.replaying import Replay, replay
 from simqueue.widgets.tuning import Tune, tune
 
-__all__ = ["Prediction", "Tune", "predict", "tune"]
+__all__ = ["Prediction", "Quiz", "Replay", "Tune", "predict", "quiz", "replay", "tune"]
