@@ -20,7 +20,7 @@ from simqueue.incidents.expected import Mean, SameAs, Within, rate
 from simqueue.incidents.incident import Case, Incident
 from simqueue.incidents.observed import observe
 from simqueue.incidents.registry import INCIDENTS, find
-from simqueue.incidents.replay import Check, Replay
+from simqueue.incidents.replay import LEFT, Check, Replay
 
 __all__ = [
     "Case",
@@ -50,10 +50,12 @@ class _Incidents(ModuleType, Mapping[str, Incident]):
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{one.id}</td><td>{escape(one.title)}</td><td>{escape(one.system)}</td></tr>"
+            f"<tr><td{LEFT}>{one.id}</td><td{LEFT}>{escape(one.title)}</td>"
+            f"<td{LEFT}>{escape(one.system)}</td></tr>"
             for one in INCIDENTS.values()
         )
-        head = "".join(f'<th scope="col">{word}</th>' for word in ("incident", "what", "system"))
+        words = ("incident", "what", "system")
+        head = "".join(f'<th scope="col"{LEFT}>{word}</th>' for word in words)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
     def __contains__(self, number: object) -> bool:

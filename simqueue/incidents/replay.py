@@ -48,6 +48,9 @@ class Check:
 
 HEADINGS = ("case", "observed", "expected", "simulated", "agrees")
 
+LEFT = ' style="text-align: left"'
+"""Notebooks put what is in a table to the right, which is for numbers, not for words."""
+
 
 class Replay:
     """All cases of an incident, each simulated once, when it is first looked at."""
@@ -129,9 +132,9 @@ class Replay:
         stories = "".join(
             f"<h4>{escape(heading)}</h4><pre>{escape(tale)}</pre>" for heading, tale in self.stories
         )
-        head = "".join(f'<th scope="col">{word}</th>' for word in HEADINGS)
+        head = "".join(f'<th scope="col"{LEFT}>{word}</th>' for word in HEADINGS)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in check.words) + "</tr>"
+            "<tr>" + "".join(f"<td{LEFT}>{escape(cell)}</td>" for cell in check.words) + "</tr>"
             for check in self.checks
         )
         return (

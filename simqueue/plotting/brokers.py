@@ -67,6 +67,8 @@ def brokers(table: pd.DataFrame) -> Figure:
             ax.set_yticks(places, names if ax is axes[0] else [""] * len(names))
             ax.set_ylim(len(names) - 0.4, -0.6)
             ax.grid(axis="y", visible=False)
+        handles, labels = axes[1].get_legend_handles_labels()
+        drawing.legend(handles, labels, loc="outside lower center", ncols=3)
     return describe(drawing, _in_words(table))
 
 
@@ -95,7 +97,6 @@ def _draw_ends(ax: Any, table: pd.DataFrame, places: Any) -> None:
     ax.set_title("Not done in the end")
     ax.set_xlabel("jobs (%)")
     ax.set_xlim(left=0)
-    ax.legend(loc="lower right")
     use_percent(ax.xaxis)
 
 

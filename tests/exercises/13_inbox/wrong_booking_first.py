@@ -1,6 +1,5 @@
 """The booking first, and then the inbox: a crash between the two books again."""
 # fails: no parcel is booked twice
-from simqueue.context import UniqueViolation
 
 
 async def handler(job, ctx):
@@ -8,7 +7,4 @@ async def handler(job, ctx):
         return
     await ctx.work()
     await ctx.sql.execute("INSERT INTO bookings (message) VALUES (?)", (job.key,))
-    try:
-        await ctx.sql.execute("INSERT INTO inbox VALUES (?)", (job.key,))
-    except UniqueViolation:
-        pass
+    await ctx.sql.execute("INSERT OR IGNORE INTO inbox VALUES (?)", (job.key,))
