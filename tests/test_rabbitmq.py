@@ -61,7 +61,7 @@ def test_what_comes_back_is_delivered_before_new_work():
 
 @ALL
 def test_with_automatic_ack_a_crash_loses_all_that_was_sent(version):
-    """Five sent at 0; one is done at 2, four die with the consumer at 3. An overrun is no matter."""
+    """Five sent at 0; one is done at 2, four die with their consumer at 3."""
     result = run(
         2, jobs=5, prefetch=math.inf, crash=sq.Crash(at=[(1, 3)]),
         broker=rabbitmq(version=version, auto_ack=True),
@@ -198,7 +198,7 @@ def test_a_classic_queue_never_gives_up(version):
 
 
 def test_delayed_retry_is_linear():
-    """min 10, max 25: 10, 20, 25, 25 s after a reject; 10 s each time after a nack."""
+    """From 10 to 25 s: 10, 20, 25, 25 after rejects; 10 each time after a nack."""
     options = {"delayed_retry_type": "all", "delayed_retry_min": 10, "delayed_retry_max": 25}
     rejects = rabbitmq(on_error="reject", delivery_limit=4, **options)
     assert starts(run(1, handler=fails, broker=rejects)) == [0, 11, 32, 58, 84]

@@ -3,7 +3,6 @@
 import pytest
 
 from simqueue import Times, Workers
-from simqueue.grading import Submission
 
 BEFORE_MIDNIGHT = Times([86_400 - 20])
 

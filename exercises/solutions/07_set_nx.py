@@ -1,4 +1,4 @@
-"""Exercise 07, solved: claim and time to live in one command, and longer than the queue remembers."""
+"""Exercise 07, solved: claim and time to live in one command, and longer than the queue."""
 
 from simqueue.context import Context, Job, Retry
 

@@ -1,4 +1,5 @@
 """The second SET keeps the time to live of the first."""
+
 from simqueue.context import Retry
 
 

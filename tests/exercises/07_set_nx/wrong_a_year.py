@@ -1,4 +1,5 @@
 """A year is more than the 60 days that there are."""
+
 # fails: no key stays for ever
 from simqueue.context import Retry
 

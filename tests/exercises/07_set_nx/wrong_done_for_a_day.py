@@ -1,4 +1,5 @@
 """It is known for a day that the order is done, and the message may come for two weeks."""
+
 # fails: a message that comes back after two weeks charges nobody
 from simqueue.context import Retry
 

@@ -1,4 +1,5 @@
 """The second SET takes the time to live away."""
+
 # fails: no key stays for ever
 from simqueue.context import Retry
 

@@ -1,4 +1,5 @@
 """No time to live at all: Redis fills up."""
+
 # fails: no key stays for ever
 from simqueue.context import Retry
 

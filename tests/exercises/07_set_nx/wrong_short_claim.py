@@ -1,4 +1,5 @@
 """The claim lives for five minutes: whoever stands still for longer is overtaken."""
+
 # fails: nobody is charged twice; a message that comes back after two weeks charges nobody
 from simqueue.context import Retry
 

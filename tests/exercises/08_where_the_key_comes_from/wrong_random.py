@@ -1,4 +1,5 @@
 """A key drawn at random in the handler: each attempt draws anew."""
+
 # fails: nobody is charged twice; midnight makes no difference
 import uuid
 

@@ -1,4 +1,5 @@
 """The old row goes first; then the insert decides, as in exercise 06."""
+
 from simqueue.context import Retry, Unavailable
 
 WINDOW = 12 * 60

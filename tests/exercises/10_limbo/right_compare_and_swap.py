@@ -1,4 +1,5 @@
 """It looks, and then takes over only the row that it has seen: the second of two changes nothing."""
+
 from simqueue.context import Retry, Unavailable
 
 

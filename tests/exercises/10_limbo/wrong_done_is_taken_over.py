@@ -1,4 +1,5 @@
 """Any old row is taken over, those that are done too."""
+
 # fails: every order is printed
 from simqueue.context import Retry, Unavailable
 

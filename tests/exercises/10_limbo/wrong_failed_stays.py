@@ -1,4 +1,5 @@
 """Stale ones are taken over, failed ones are not."""
+
 # fails: a failed order is printed when the printer is back
 from simqueue.context import Retry, Unavailable
 

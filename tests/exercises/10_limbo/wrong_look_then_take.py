@@ -1,4 +1,5 @@
 """It looks whether the row is stale, and takes it over in a second statement: two can look at once."""
+
 # fails: two who find the same order do not both take it over
 from simqueue.context import Retry, Unavailable
 
@@ -8,14 +9,17 @@ async def handler(job, ctx):
         "INSERT INTO orders VALUES (?, 'processing', ?) ON CONFLICT DO NOTHING", (job.key, ctx.now)
     )
     if mine.rowcount == 0:
-        rows = await ctx.sql.execute("SELECT status, since FROM orders WHERE number = ?", (job.key,))
+        rows = await ctx.sql.execute(
+            "SELECT status, since FROM orders WHERE number = ?", (job.key,)
+        )
         status, since = rows[0]
         if status == "done":
             return
         if status == "processing" and since > ctx.now - 900:
             raise Retry("somebody is at work on it")
         await ctx.sql.execute(
-            "UPDATE orders SET status = 'processing', since = ? WHERE number = ?", (ctx.now, job.key)
+            "UPDATE orders SET status = 'processing', since = ? WHERE number = ?",
+            (ctx.now, job.key),
         )
     try:
         await ctx.work()

@@ -1,4 +1,5 @@
 """A window of an hour: the customer waits for more."""
+
 # fails: an order whose worker died is finished within an hour
 from simqueue.context import Retry, Unavailable
 

@@ -1,4 +1,5 @@
 """A window of the job's usual time: whoever is frozen for longer is robbed."""
+
 # fails: nobody takes over an order that is still at work
 from simqueue.context import Retry, Unavailable
 

@@ -1,4 +1,5 @@
 """The inbox first, and then the booking: a crash between the two forgets the parcel."""
+
 # fails: no parcel is forgotten
 from simqueue.context import UniqueViolation
 

@@ -1,0 +1,19 @@
+"""The relay marks, and then sends: if it dies between the two, nobody sends."""
+
+# fails: nothing is marked before it is sent
+from simqueue.context import UniqueViolation
+
+
+async def handler(job, ctx):
+    try:
+        async with ctx.sql.transaction() as tx:
+            await tx.execute("INSERT INTO orders VALUES (?, ?)", (job.key, job.customer))
+            await tx.execute("INSERT INTO outbox (number) VALUES (?)", (job.key,))
+    except UniqueViolation:
+        return
+
+
+async def relay(job, ctx):
+    for row, number in await ctx.sql.execute("SELECT id, number FROM outbox WHERE NOT sent"):
+        await ctx.sql.execute("UPDATE outbox SET sent = 1 WHERE id = ?", (row,))
+        await ctx.mailer.send(number, number)
