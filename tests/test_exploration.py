@@ -557,3 +557,29 @@ def test_it_can_stop_at_the_first_broken_plan():
     assert [bool(t.broken) for t in report.trials].count(True) == 1
     assert report.trials[-1].broken
     assert "stopped there" in report.headline()
+
+
+async def looks_at_the_clock(job, ctx):
+    """Charge only within 20 s of the delivery, as a worker does that mistrusts its lease."""
+    began = ctx.now
+    if await ctx.store.is_done(job.key):
+        return
+    await ctx.work()
+    if ctx.now < began + 20:
+        await ctx.payments.charge(job.customer, job.amount)
+        await ctx.store.complete(job.key)
+        return
+    raise sq.Retry("too late")
+
+
+def test_a_look_at_the_clock_is_a_moment_to_stand_still():
+    """Whoever freezes between the look and the charge believes in a time that is over."""
+    report = sq.explore(looks_at_the_clock)
+    plans = [str(trial.plan) for trial in report.trials if "no duplicate effect" in trial.broken]
+    assert any("before payments.charge of delivery 1" in plan for plan in plans)
+
+
+def test_without_a_look_there_is_no_such_moment():
+    """To stand still after a step, or before the next one, is the same then."""
+    plans = [str(trial.plan) for trial in sq.explore(sq.handlers.naive).trials]
+    assert not any("still before payments.charge" in plan for plan in plans)

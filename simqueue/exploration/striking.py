@@ -86,9 +86,13 @@ class _Striker:
         # Whether the handler of this turn has gone on from a noted moment without a step since.
         self._noted: dict[int, bool] = {}
         self._steps: dict[int, int] = {}
+        # The handlers of these turns have looked at the clock since their last step: standing still
+        # now, they go on with a time that is over.
+        self._has_looked: set[int] = set()
 
     def hook_in(self) -> None:
         world = self._world
+        world.on_clock_read = self._look
         world.steps.before.append(self._before)
         world.steps.after.append(self._after)
         pauses = any(strike.kind == PAUSE for strike in self._due.values())
@@ -108,6 +112,10 @@ class _Striker:
 
     # The moments of a delivery.
 
+    def _look(self, delivery: Delivery) -> None:
+        if delivery.message.job.id == STRUCK_JOB:
+            self._has_looked.add(delivery.turn)
+
     async def _before(self, ctx: SimulatedContext, call: str) -> None:
         delivery = ctx.delivery
         if delivery.message.job.id != STRUCK_JOB:
@@ -116,11 +124,14 @@ class _Striker:
         self._steps[turn] = steps = self._steps.get(turn, 0) + 1
         if steps > MOST_STEPS:
             await self._give_up(ctx, call)
-        if not self._noted.get(turn, False):
-            strike = self._note(turn, call, "before", ON_WORKER)
+        noted, looked = self._noted.get(turn, False), turn in self._has_looked
+        if not noted or looked:
+            # To crash here, or after the last step, is the same.
+            strike = self._note(turn, call, "before", (PAUSE,) if noted else ON_WORKER)
             if strike is not None:
                 await self._strike(ctx, strike, call)
         self._noted[turn] = False
+        self._has_looked.discard(turn)
         if self._notes_calls:
             ctx.note(Event.CALLED, ctx.word(call))
 

@@ -199,7 +199,7 @@ class _Server:
         run = self._runs.get(question["run"])
         if run is None:
             raise Failure("tampering", "A handler that was at work is gone.")
-        run[1].now = question["now"]
+        run[1].go_on_at(question["now"])
         return self._drive(question["run"], question["answer"])
 
     def _call(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -217,7 +217,7 @@ class _Server:
         return {"values": values}
 
     def _drive(self, number: int, answer: Any) -> dict[str, Any]:
-        coroutine, _ = self._runs[number]
+        coroutine, ctx = self._runs[number]
         try:
             wanted = coroutine.send(answer)
         except StopIteration:
@@ -234,7 +234,7 @@ class _Server:
             return {"raised": pack_error(error)}
         if type(wanted) is not Request:
             raise Failure("not a handler", str(guard.awaited_something_else(wanted)))
-        return wanted.message
+        return {**wanted.message, "looked": ctx.has_looked()}
 
     # The submission's module.
 

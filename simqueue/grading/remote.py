@@ -121,12 +121,12 @@ class RemoteRun:
             "options": self._handler.options,
             "job": [job.id, job.customer_number, job.group, job.due],
             "attempt": ctx.attempt,
-            "now": ctx.now,
+            "now": ctx.clock_now,
         }
 
     def _answer(self, answer: dict[str, Any]) -> dict[str, Any]:
         return self._child.ask(
-            {"do": "go on", "run": self._number, "now": self._ctx.now, "answer": answer}
+            {"do": "go on", "run": self._number, "now": self._ctx.clock_now, "answer": answer}
         )
 
     def _begin_call(self, message: dict[str, Any]) -> Any:
@@ -139,6 +139,8 @@ class RemoteRun:
             except Garbage:
                 raise self._child.spoke_garbage() from None
             raise error
+        if message.get("looked"):
+            _ = self._ctx.now  # the submission has looked at its clock: so has the real ctx
         args, options = message.get("args"), message.get("options")
         if not isinstance(args, list) or not isinstance(options, dict):
             raise self._child.spoke_garbage()

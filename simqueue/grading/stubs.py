@@ -31,7 +31,8 @@ class StubContext:
 
     def __init__(self, attempt: int, now: float) -> None:
         self.attempt = attempt
-        self.now = now
+        self._now = now
+        self._has_looked = False
         self.payments = _Service("payments")
         self.mailer = _Service("mailer")
         self.store = _Service("store")
@@ -39,6 +40,21 @@ class StubContext:
         self.locks = _Locks("locks")
         self.database = _Database("database")
         self.sql = _SQL("sql")
+
+    @property
+    def now(self) -> float:
+        """Seconds since the run began."""
+        self._has_looked = True
+        return self._now
+
+    def go_on_at(self, now: float) -> None:
+        """It is `now`, in seconds: a call has been answered."""
+        self._now = now
+
+    def has_looked(self) -> bool:
+        """Whether the handler has looked at the clock since it was last asked."""
+        looked, self._has_looked = self._has_looked, False
+        return looked
 
     def work(self, share: float = 1.0) -> Request:
         """Be busy for `share` of the job's work."""

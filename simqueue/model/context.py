@@ -41,7 +41,10 @@ class SimulatedContext:
     @property
     def now(self) -> float:
         """Seconds since the run began."""
-        return self._world.clock.now
+        world = self._world
+        if world.on_clock_read is not None:
+            world.on_clock_read(self.delivery)
+        return world.clock.now
 
     @property
     def payments(self) -> Payments:
@@ -109,6 +112,11 @@ class SimulatedContext:
 
     # What services and faults use.
 
+    @property
+    def clock_now(self) -> float:
+        """Seconds since the run began; unlike `now`, not something that a handler has looked at."""
+        return self._world.clock.now
+
     async def step(self, call: str, action: Callable[[], T], waiting: float = 0.0) -> T:
         """Do one thing that a handler asked for: wait, act, return what came of it.
 
@@ -152,7 +160,7 @@ class SimulatedContext:
         """Write a row about this delivery into the ledger."""
         delivery = self.delivery
         job, worker = delivery.message.job.id, delivery.worker.number
-        self._world.ledger.record(self.now, event, job, delivery.number, worker, value)
+        self._world.ledger.record(self.clock_now, event, job, delivery.number, worker, value)
 
     def effect(self, kind: str) -> None:
         """Note that the job's effect `kind` was applied to the world now."""

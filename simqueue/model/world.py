@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from simqueue.model.clock import Clock
     from simqueue.model.face import Queue
     from simqueue.model.ledger import Ledger
+    from simqueue.model.message import Delivery
     from simqueue.model.publishing import Publish
     from simqueue.model.randomness import Stream, Streams
     from simqueue.model.worker import Worker
@@ -42,7 +43,10 @@ class Steps:
 
 @dataclass
 class World:
-    """The parts of a run. `publish` is what the producer calls; `services` what handlers call."""
+    """The parts of a run. `publish` is what the producer calls; `services` what handlers call.
+
+    `on_clock_read` hears of each look of a handler at the clock, with its delivery.
+    """
 
     clock: Clock
     ledger: Ledger
@@ -54,6 +58,7 @@ class World:
     steps: Steps = field(default_factory=Steps)
     workers: list[Worker] = field(default_factory=list)
     services: dict[str, Any] = field(default_factory=dict)
+    on_clock_read: Callable[[Delivery], None] | None = None
 
     def worker(self, number: int, name: str) -> Worker:
         """Return worker `number`, from 1; ValueError about parameter `name` if there is none."""

@@ -108,8 +108,8 @@ class SQLClient(Client):
             await context.pass_time(waiting)
         for wrap in steps.around:
             action = wrap(context, name, action)
-        end = round(context.now + server.settings.busy_timeout, 6)
-        tries = _tries(context.now, end)
+        end = round(context.clock_now + server.settings.busy_timeout, 6)
+        tries = _tries(context.clock_now, end)
         while True:
             try:
                 result = action()
@@ -156,11 +156,11 @@ class SQLClient(Client):
         """
         context, server = self._context, self._service
         await server.change(end)
-        for later in tries if following < context.now else ():
+        for later in tries if following < context.clock_now else ():
             following = later
-            if following >= context.now:
+            if following >= context.clock_now:
                 break
-        await context.pass_time(max(following - context.now, 0.0))
+        await context.pass_time(max(following - context.clock_now, 0.0))
 
     def _must_not_wait(self, call: str) -> bool:
         """Whether SQLite itself fails at once: who has read and now wants to write holds others up.
