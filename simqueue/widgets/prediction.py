@@ -91,4 +91,5 @@ class Prediction(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no typ
             listener()
 
     def _in_words(self, value: float) -> str:
-        return f"{value:.3g} {self._unit}".strip()
+        number = f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
+        return f"{number} {self._unit}".strip()
