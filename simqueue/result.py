@@ -29,6 +29,7 @@ WORDED = (
     Event.CLAIMED,
     Event.CALLED,
     Event.LEFT_GROUP,
+    Event.RECORDED,
 )
 TIMED = (
     Event.RECEIVED,
@@ -293,6 +294,8 @@ class Result:
             Event.LOST: {"lost": 1},
             Event.MESSAGE_EXPIRED: {"expired": 1},
             Event.REDRIVEN: {"dead_lettered": -1, "visible": 1},
+            Event.DEAD_LETTER_EXPIRED: {"dead_lettered": -1, "expired": 1},
+            Event.REPLAYED: {"acked": -1, "visible": 1},
             Event.REVOKED: {"in_flight": -1, "visible": 1},
             Event.REWOUND: {"acked": -1, "visible": 1},
             Event.DEDUPLICATED: {"visible": -1, "deduplicated": 1},

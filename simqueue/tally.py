@@ -72,7 +72,8 @@ class Tally:
         overruled = self._count_per_job(Event.ACKED, State.DEAD_LETTERED)
         back = self._count_per_job(Event.REDRIVEN)
         self.dead = self._count_per_job(Event.DEAD_LETTERED) - back - forgotten - overruled
-        self.acked = self._count_per_job(Event.ACKED) - self._count_per_job(Event.REWOUND)
+        again = self._count_per_job(Event.REWOUND) + self._count_per_job(Event.REPLAYED)
+        self.acked = self._count_per_job(Event.ACKED) - again
         self.lost = self._count_per_job(Event.LOST)
         self.expired = self._count_per_job(Event.MESSAGE_EXPIRED) + forgotten
         swallowed = self._count_per_job(Event.DEDUPLICATED)

@@ -25,12 +25,15 @@ def seldom(values: st.SearchStrategy[Any], off: Any = None) -> st.SearchStrategy
 @st.composite
 def crashes(draw: st.DrawFn, count: int) -> sq.Crash:
     """Workers die in any of the ways there are."""
+    kills = draw(st.sampled_from(["process", "process", "machine", "slot"]))
+    at = st.lists(st.tuples(st.integers(1, count), MOMENTS), max_size=3)
     return sq.Crash(
+        kills=kills,
         mean_time_between=draw(seldom(st.sampled_from([10, 50]))),
         chance=draw(seldom(CHANCES, 0.0)),
         after=draw(seldom(st.sampled_from([0, 1, 5, 10]))),
         jobs=draw(st.none() | st.lists(st.integers(0, 9), max_size=3)),
-        at=draw(st.lists(st.tuples(st.integers(1, count), MOMENTS), max_size=3)),
+        at=draw(at) if kills != "slot" else (),
         restart_after=draw(SECONDS),
     )
 
@@ -68,8 +71,11 @@ def scripted(draw: st.DrawFn) -> sq.faults.At:
 
 
 @st.composite
-def faults(draw: st.DrawFn, count: int) -> list[sq.faults.Fault]:
-    """None to three more faults, of any kind, for `count` workers."""
+def faults(draw: st.DrawFn, count: int, *, sweeps: bool = False) -> list[sq.faults.Fault]:
+    """None to three more faults, of any kind, for `count` workers.
+
+    `sweeps`: somebody looks for leases that ran out, and may die too.
+    """
     worker = st.integers(1, count)
     service = st.sampled_from(["payments", "payments", "store", "mailer", "locks", "database"])
     pauses = st.builds(
@@ -96,6 +102,7 @@ def faults(draw: st.DrawFn, count: int) -> list[sq.faults.Fault]:
         networks(),
         scripted(),
         st.builds(Redrive, at=MOMENTS),
+        *([st.builds(sq.RescuerDown, window=windows())] if sweeps else []),
     )
     number = draw(st.integers(0, 3))
     return draw(st.lists(kinds, min_size=number, max_size=number))

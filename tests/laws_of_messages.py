@@ -18,6 +18,7 @@ from reenactment import (
     retell,
 )
 
+import simqueue as sq
 from simqueue.model.ledger import Event
 
 
@@ -40,81 +41,113 @@ def conservation(run: Run) -> None:
 
 def one_state_after_another(run: Run) -> None:
     """Each message goes only from the state in which it is, by its holder, to one it may reach."""
+    settings = run.settings
     for row, message in retell(run):
         if message is None or row.event in (Event.PUBLISHED, Event.DEDUPLICATED):
             continue
         if row.event in MOVES:
             assert message.state == MOVES[row.event][0], f"it was {message.state}: {row}"
-        if row.event in (Event.EXPIRED, Event.NACKED, Event.EXTENDED):
-            assert message.holder == row.delivery, f"{message.holder} had it: {row}"
+        anybody = row.event == Event.NACKED and settings.late_nack == "releases"
+        if row.event in (Event.EXPIRED, Event.EXTENDED, Event.NACKED, Event.LEASE_STARTED):
+            assert anybody or message.holder == row.delivery, f"{message.holder} had it: {row}"
         if row.event in SETTLED:
             assert message.state == STATES[int(row.value)], f"it was {message.state}: {row}"
-            assert message.state in STATES[:3], f"settled twice: {row}"
+            overruled = row.event == Event.ACKED and settings.late_ack.overrides
+            may = (*STATES[:3], "dead-lettered") if overruled else STATES[:3]
+            assert message.state in may, f"settled twice: {row}"
 
 
 def visible_on_time(run: Run) -> None:
-    """What is delayed or was given back is visible at its very time, and what expired at once."""
-    due: dict[int, float] = {}
+    """What is delayed or was given back is visible at its very time, and what expired at once.
+
+    Where somebody has to look, it is visible at the first look; where what expired waits as well,
+    after its delay.
+    """
+    due: dict[int, tuple[float, float]] = {}
     for row, message in retell(run):
         if message is None:
             continue
-        overdue = [job for job, time in due.items() if time < row.time]
+        overdue = [job for job, (_, last) in due.items() if last < row.time]
         assert not overdue, f"jobs {overdue} should have been visible before {row}"
         if row.event == Event.VISIBLE:
-            assert row.time == message.visible_at, f"due at {message.visible_at}: {row}"
+            first, last = due[row.job]
+            assert first <= row.time <= last, f"due at {first / 1e6} to {last / 1e6}: {row}"
         if row.event in (Event.VISIBLE, *SETTLED):
             due.pop(row.job, None)
         elif row.event == Event.NACKED:
-            due[row.job] = row.value
+            due[row.job] = row.value, row.value
         elif row.event == Event.EXPIRED:
-            due[row.job] = row.time
+            due[row.job] = _after_expiry(run, row)
         elif row.event == Event.PUBLISHED and STATES[int(row.value)] == "delayed":
-            due[row.job] = row.time + microseconds(run.settings.delay)
-    overdue = [job for job, time in due.items() if time < run.end]
+            due[row.job] = _looked_for(run, run.visible_at(row), run.visible_at(row))
+    overdue = [job for job, (_, last) in due.items() if last < run.end]
     assert not overdue, f"jobs {overdue} were never visible"
+
+
+def _after_expiry(run: Run, row: Row) -> tuple[float, float]:
+    retry = run.settings.retry
+    if retry is None or "expiry" not in run.settings.retry_on:
+        return row.time, row.time
+    if isinstance(retry, sq.backoff.Constant):
+        at = row.time + microseconds(retry.seconds)
+        return (at, at) if at == row.time else _looked_for(run, at, at)
+    longest = microseconds(getattr(retry, "cap", NEVER))
+    return _looked_for(run, row.time, row.time + longest)
+
+
+def _looked_for(run: Run, first: float, last: float) -> tuple[float, float]:
+    """When what is hidden until some time from `first` to `last` is seen by a poller."""
+    every = run.settings.poll_delayed
+    if every is None or last == NEVER:
+        return first, last
+    period = microseconds(every)
+    if not run.settings.poll_jitter:
+        return -(-first // period) * period, -(-last // period) * period
+    return first, last + period * (1 + run.settings.poll_jitter) + 1
+
+
+def polls(run: Run) -> None:
+    """Pollers look at their intervals: what they find at two looks is so far apart, or more."""
+    settings = run.settings
+    if settings.poll_delayed is None:
+        return
+    shortest = microseconds(settings.poll_delayed) * (1 - settings.poll_jitter) - 1
+    looks = set()
+    told = {}
+    for row, message in retell(run):
+        if message is None:
+            continue
+        if row.event == Event.VISIBLE and row.time > told.get(row.job, row.time):
+            looks.add(row.time)
+        if row.event in (Event.EXPIRED, Event.NACKED, Event.PUBLISHED):
+            told[row.job] = row.time
+    for one, other in pairwise(sorted(looks)):
+        assert other - one >= shortest, f"looks at {one / 1e6} and {other / 1e6}"
 
 
 def late_acks(run: Run) -> None:
     """What an ack does follows from who holds the message, and from the broker's rule."""
-    rule = type(run.settings.late_ack).__name__
+    settings = run.settings
+    rule = type(settings.late_ack).__name__
+    refusal = Event.ACK_REFUSED if rule in TELLING else Event.ACK_IGNORED
     for row, message in retell(run):
         if row.event not in (Event.ACKED, Event.ACK_IGNORED, Event.ACK_REFUSED) or message is None:
             continue
-        accepted = message.state in STATES[:3] and (
-            message.holder == row.delivery
-            or rule == "Deletes"
-            or (rule == "InFlightOnly" and message.state == "in flight")
-            or (rule == "LatestReceipt" and message.latest == row.delivery)
+        in_time = message.holder == row.delivery and (
+            rule != "Unexpired" or message.lease_ends >= row.time
         )
-        refusal = Event.ACK_REFUSED if rule == "Unexpired" else Event.ACK_IGNORED
+        accepted = in_time or (message.state == "dead-lettered" and rule == "Overrides")
+        if message.state in STATES[:3]:
+            accepted |= rule in ("Deletes", "Overrides")
+            accepted |= rule == "InFlightOnly" and message.state == "in flight"
+            accepted |= rule in ("LatestReceipt", "LatestOrRefused") and (
+                message.latest == row.delivery
+            )
         assert row.event == (Event.ACKED if accepted else refusal), f"{message}: {row}"
 
 
-def attempts(run: Run) -> None:
-    """Deliveries of a message are its attempts 1, 2, 3, …; never more than its limit allows."""
-    settings, counted = run.settings, run.settings.counts
-    seen: dict[int, Counter[int]] = defaultdict(Counter)
-    used: Counter[int] = Counter()
-    redriven: Counter[int] = Counter()
-    limit = NEVER if settings.max_attempts is None else settings.max_attempts
-    for row in run.rows:
-        single = row.job in run.single
-        if row.event == Event.RECEIVED:
-            attempt, numbers = run.attempts[row.delivery], seen[row.job]
-            assert attempt == 1 or numbers[attempt - 1] > numbers[attempt], f"{attempt}: {row}"
-            numbers[attempt] += 1
-            assert not single or used[row.job] < limit, f"after {used[row.job]} attempts: {row}"
-            most = limit * (1 + redriven[row.job])
-            assert "receive" not in counted or attempt <= most, f"attempt {attempt}: {row}"
-            used[row.job] += "receive" in counted
-            assert not single or numbers[attempt] == 1, f"attempt {attempt} twice: {row}"
-        elif row.event == Event.EXPIRED:
-            used[row.job] += "expiry" in counted
-        elif row.event == Event.REDRIVEN:
-            used[row.job] = 0
-            redriven[row.job] += 1
-        elif row.event == Event.DEAD_LETTERED and counted == {"receive"} and single:
-            assert used[row.job] == limit, f"after {used[row.job]} attempts: {row}"
+TELLING = ("Refused", "Unexpired", "LatestOrRefused")
+"""The rules by which a worker hears that its ack was refused."""
 
 
 def ties(run: Run) -> None:
@@ -130,7 +163,8 @@ def ties(run: Run) -> None:
         begun: set[int] = set()
         for row in rows:
             if row.event == Event.EXPIRED:
-                assert not received, f"a receive came before: {row}"
+                own = row.delivery in received  # taken by a process that looks dead
+                assert own or not received, f"a receive came before: {row}"
                 expired.add(row.delivery)
             elif row.event == Event.RECEIVED:
                 received.add(row.delivery)
@@ -142,126 +176,101 @@ def ties(run: Run) -> None:
                 assert causal or not received, f"a receive came before: {row}"
 
 
-def leases(run: Run) -> None:
-    """No lease ends early, or later than the broker's look at it; none that was acked ends."""
-    settings = run.settings
-    noticed: dict[float, int] = Counter()
-    watched: dict[int, float] = {}
-    ends: dict[int, float] = {}
-    for row, message in retell(run):
-        if row.event == Event.RECEIVED:
-            ends[row.delivery] = row.value
-        elif row.event == Event.STARTED and settings.lease_from == "start" and settings.lease:
-            ends[row.delivery] = row.time + microseconds(settings.lease)
-        elif row.event == Event.EXTENDED:
-            asked_for = {settings.lease, 10 if handler_name(run) == "extending" else None}
-            assert (row.value - row.time) / 1e6 in asked_for, f"not what was asked for: {row}"
-            ends[row.delivery] = row.value
-        if _begins_a_lease(run, row):
-            watched[row.delivery] = row.time
-        if row.event == Event.EXPIRED:
-            noticed[row.time] += 1
-            first, last = _look_at(run, ends[row.delivery], watched[row.delivery])
-            assert first <= row.time, f"the lease ends at {ends[row.delivery] / 1e6}: {row}"
-            assert row.time <= last, f"it should have been noticed at {last / 1e6}: {row}"
-        if message is not None and message.state == "in flight":
-            due = _look_at(run, message.lease_ends, watched[message.holder])[1]
-            assert row.time <= due, f"the lease of {message.holder} ended at {due / 1e6}: {row}"
-    assert all(count <= settings.sweep_batch for count in noticed.values())
-
-
 def dedupe(run: Run) -> None:
-    """A publish is swallowed if one of its job came less than a window before, and only then."""
+    """A publish is swallowed while its key is known, and only then.
+
+    A key is known for a window from its publish on; or while a message with it is not settled, and
+    for so long after.
+    """
     settings = run.settings
+    if run.scenario.producers.dedupe_key == "send" and run.on(
+        sq.Network, publish_response_lost=True
+    ):
+        return  # which sends share a key is not in the rows
     window = microseconds(settings.dedupe_window or 0)
-    until: dict[int, float] = {}
+    after = -1.0 if settings.dedupe_after is None else microseconds(settings.dedupe_after)
+    until: dict[object, float] = {}
     stored: dict[int, float] = {}
-    for row, following in pairwise([*run.rows, Row(NEVER, 0, -1, -1, -1, 0)]):
+    unsettled: Counter[object] = Counter()
+    for row, following in pairwise([*run.rows, run.nothing]):
+        key = _dedupe_key(run, row)
         if row.event == Event.PUBLISHED:
-            known = row.time < until.get(row.job, 0)
+            known = row.time < until.get(key, 0) or (after >= 0 and unsettled[key] > 0)
             swallowed = following.event == Event.DEDUPLICATED and following.job == row.job
             own_copy = settings.own_duplicates and not swallowed and stored.get(row.job) == row.time
-            assert swallowed == known or own_copy, f"its window ends at {until.get(row.job)}: {row}"
-            if not known or settings.dedupe_refreshes:
-                until[row.job] = row.time + window
+            assert swallowed == known or own_copy, f"its window ends at {until.get(key)}: {row}"
+            if window and (not known or settings.dedupe_refreshes):
+                until[key] = row.time + window
             if not swallowed:
                 stored[row.job] = row.time
+                unsettled[key] += 1
+        elif after >= 0 and row.event in SETTLED:
+            unsettled[key] -= STATES[int(row.value)] != "dead-lettered"
+            until[key] = row.time + after
+        elif row.event in (Event.REDRIVEN, Event.REPLAYED):
+            unsettled[key] += 1
 
 
-def _begins_a_lease(run: Run, row: Row) -> bool:
-    from_start = run.settings.lease_from == "start"
-    return row.event in (Event.RECEIVED, Event.EXTENDED) or (
-        row.event == Event.STARTED and from_start
-    )
+def _dedupe_key(run: Run, row: Row) -> object:
+    scenario, what = run.scenario, run.scenario.producers.dedupe_key
+    return {
+        "job": row.job,
+        "customer": row.job % (scenario.customers or scenario.jobs or 1),
+        "group": row.job % scenario.groups,
+        "all": "all",
+        "send": object(),
+    }[what]
 
 
-def _look_at(run: Run, ends: float, watched: float) -> tuple[float, float]:
-    """The first and the last moment at which the end of a lease may be noticed."""
+def retention(run: Run) -> None:
+    """A message expires at its age, or a dead letter at its own, and at no other time."""
     settings = run.settings
-    if settings.sweep_period is None or ends == NEVER:
-        return ends, ends
-    period, phase = microseconds(settings.sweep_period), microseconds(settings.sweep_phase)
-
-    def look(time: float) -> float:
-        return max(phase, phase + -(-(time - phase) // period) * period)
-
-    if settings.two_passes:
-        marked_at, at_the_latest = look(watched), look(watched + 1)
-        return max(look(ends), marked_at + period), max(look(ends), at_the_latest + period)
-    first = look(ends)
-    return first, first if settings.sweep_batch == NEVER else NEVER
-
-
-def all_leases_end(run: Run) -> None:
-    """When the run is over, nobody holds a message whose lease ran out before."""
+    kept, kept_dead = settings.retention, settings.dead_letter_retention
+    states = set(STATES[:3]) | ({"dead-lettered"} if settings.retention_of_dead else set())
     told: dict[int, Told] = {}
-    watched: dict[int, float] = {}
-    for row, message in retell(run):
-        if _begins_a_lease(run, row):
-            watched[row.delivery] = row.time
-        if message is not None:
-            told[row.job] = message
-    for job, message in told.items():
-        if message.state == "in flight":
-            due = _look_at(run, message.lease_ends, watched[message.holder])[1]
-            assert due >= run.end or due == NEVER, f"job {job} was due at {due / 1e6}"
+    died: dict[int, float] = {}
+    ends: dict[int, float] = {}
 
+    def look(time: float) -> None:
+        """What is past its time must be gone."""
+        for job, message in told.items():
+            late = time > ends.get(job, NEVER) and message.state in states
+            assert not late or job in too_old, f"job {job} should have expired at {ends[job] / 1e6}"
+            late = time > died.get(job, NEVER) and message.state == "dead-lettered"
+            assert not late, f"dead job {job} should have expired at {died[job] / 1e6}"
 
-def order(run: Run) -> None:
-    """First deliveries go by age; in a group, no job while another of it is out."""
-    ordering = run.settings.ordering
-    groups = run.scenario.groups if ordering == "group" else 1
-    youngest: dict[int, int] = {}
-    flying: Counter[int] = Counter()
-    away: dict[int, int] = {}
+    too_old: set[int] = set()
+    now = 0.0
     for row, message in retell(run):
-        group = row.job % groups
-        if row.event == Event.RECEIVED:
-            if ordering != "unordered":
-                assert not flying[group], f"another of the group is in flight: {row}"
-                assert group not in away.values(), f"one of the group is to come back: {row}"
-            if message is not None and run.attempts[row.delivery] == 1:
-                assert row.job > youngest.get(group, -1), f"{youngest[group]} was before: {row}"
-                youngest[group] = row.job
-            flying[group] += 1
-        elif row.event in (Event.EXPIRED, Event.NACKED):
-            flying[group] -= 1
-            if message is not None:
-                away[row.job] = group
-        elif row.event == Event.VISIBLE or row.event in SETTLED:
-            flying[group] -= row.event in SETTLED and STATES[int(row.value)] == "in flight"
-            away.pop(row.job, None)
+        if row.time > now:
+            look(row.time)
+            now = row.time
+        if message is None:
+            continue
+        told[row.job] = message
+        if row.event == Event.PUBLISHED and kept is not None and not message.state:
+            ends[row.job] = row.time + microseconds(kept)
+        elif row.event == Event.DEAD_LETTERED and kept_dead is not None:
+            died[row.job] = row.time + microseconds(kept_dead)
+        elif row.event == Event.REDRIVEN:
+            died.pop(row.job, None)
+            if row.time >= ends.get(row.job, NEVER):
+                too_old.add(row.job)  # its age was looked at while it was dead
+        elif row.event == Event.MESSAGE_EXPIRED:
+            assert row.time == ends[row.job], f"its time is {ends[row.job] / 1e6}: {row}"
+        elif row.event == Event.DEAD_LETTER_EXPIRED:
+            of_age = settings.retention_of_dead and row.time == ends.get(row.job)
+            assert of_age or row.time == died.get(row.job), f"its time has not come: {row}"
+    look(run.end)
 
 
 LAWS = (
     conservation,
     one_state_after_another,
     visible_on_time,
+    polls,
     late_acks,
-    attempts,
     ties,
-    leases,
-    all_leases_end,
-    order,
     dedupe,
+    retention,
 )

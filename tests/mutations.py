@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 from simpy.events import NORMAL, URGENT, EventPriority
 
-from simqueue.model import late_ack, lease_queue, leases, publishing, worker, worker_kinds
+from simqueue.model import (
+    circulation,
+    late_ack,
+    lease_queue,
+    leases,
+    publishing,
+    worker,
+    worker_kinds,
+)
 from simqueue.model.context import SimulatedContext
 from simqueue.model.execution import Execution, Pausable
 from simqueue.model.ledger import Event
@@ -23,7 +31,7 @@ Patch = pytest.MonkeyPatch
 
 def forget_to_restore(patch: Patch) -> None:
     """Note the expiry and do no more."""
-    patch.setattr(LeaseQueue, "_take_back", lambda *_: None)
+    patch.setattr(LeaseQueue, "_return", lambda *_: None)
 
 
 def accept_old_receipts(patch: Patch) -> None:
@@ -79,7 +87,7 @@ def expire_before_acks(patch: Patch) -> None:
 
 def receive_before_expiries(patch: Patch) -> None:
     """Hand-overs come as they are scheduled, and alarms last."""
-    patch.setattr(lease_queue, "RECEIVE", NORMAL)
+    patch.setattr(circulation, "RECEIVE", NORMAL)
     patch.setattr(leases, "EXPIRY", EventPriority(NORMAL + 2))
     patch.setattr(leases.Clock, "is_quiet", lambda _: False)
 
@@ -103,7 +111,7 @@ def add_extensions(patch: Patch) -> None:
 
     def extend(self: Any, delivery: Delivery, seconds: float) -> bool:
         delivery.lease_ends += seconds
-        self._leases.watch(delivery)
+        self.leases.watch(delivery)
         self._note(Event.EXTENDED, delivery, delivery.lease_ends)
         return True
 
@@ -162,7 +170,7 @@ def restore_twice(patch: Patch) -> None:
 def let_the_dead_work(patch: Patch) -> None:
     """A crash is noted; what runs goes on."""
 
-    def crash(self: Any) -> None:
+    def crash(self: Any, **_: Any) -> None:
         self.alive = False
         self._record(self.clock.now, Event.WORKER_CRASHED, worker=self.number)
 

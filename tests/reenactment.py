@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import simqueue as sq
@@ -36,6 +36,10 @@ MOVES = {
     Event.VISIBLE: ("delayed", "visible"),
     Event.REDRIVEN: ("dead-lettered", "visible"),
     Event.DEDUPLICATED: ("visible", "deduplicated"),
+    Event.DEAD_LETTER_EXPIRED: ("dead-lettered", "expired"),
+    Event.REPLAYED: ("acked", "visible"),
+    Event.REVOKED: ("in flight", "visible"),
+    Event.REWOUND: ("acked", "visible"),
 }
 """From where to where a row moves a message. PUBLISHED, and what is in `SETTLED`, say it."""
 
@@ -65,7 +69,7 @@ class Row(NamedTuple):
 
 TIMED = {
     Event.RECEIVED, Event.EXTENDED, Event.NACKED, Event.WORKER_PAUSED, Event.WORKER_DRAINING,
-    Event.WORKER_PARTITIONED,
+    Event.WORKER_PARTITIONED, Event.LEASE_STARTED, Event.HELD_UNTIL_DUE,
 }  # fmt: skip
 
 
@@ -135,6 +139,61 @@ class Run:
         return frozenset(job for job, count in stored.items() if count == 1)
 
     @cached_property
+    def due(self) -> dict[int, float]:
+        """When each job is due: so long after its first publish."""
+        after = microseconds(self.scenario.producers.due_after)
+        first: dict[int, float] = {}
+        for row in self.rows:
+            if row.event == Event.PUBLISHED:
+                first.setdefault(row.job, row.time + after)
+        return first
+
+    def visible_at(self, row: Row) -> float:
+        """When a message is visible, or looked for, that `row` has published."""
+        due = self.due[row.job]
+        if due > row.time and getattr(self.settings, "due_held_by", "") == "broker":
+            return due
+        return row.time + microseconds(getattr(self.settings, "delay", 0))
+
+    @cached_property
+    def publishes_again(self) -> bool:
+        """Whether jobs may be published more than once, or not in their order."""
+        producers = self.scenario.producers
+        return (
+            producers.replicas > 1
+            or producers.resend is not None
+            or self.settings.own_duplicates > 0
+            or self.on(sq.Network, publish_response_lost=True)
+        )
+
+    @cached_property
+    def failed(self) -> dict[int, float]:
+        """When the handler of each delivery raised, if it did."""
+        return {row.delivery: row.time for row in self.rows if row.event == Event.FAILED}
+
+    @cached_property
+    def ended(self) -> dict[int, float]:
+        """When the handler of each delivery ended, or died."""
+        return {row.delivery: row.time for row in self.rows if row.event in ENDS}
+
+    @property
+    def acks_early(self) -> bool:
+        """Whether deliveries are acked before they are done, and nothing is said when they are."""
+        return bool(self.settings.ack_on_start or self.settings.on_disconnect == "lose")
+
+    nothing = Row(NEVER, 0, -1, -1, -1, 0)
+    """What follows the last row."""
+
+    settling = frozenset(SETTLED)
+    """The events that settle a message."""
+
+    @cached_property
+    def lease_ends(self) -> dict[int, float]:
+        """When the lease of each delivery ends, as it was last extended."""
+        begins = (Event.RECEIVED, Event.EXTENDED, Event.LEASE_STARTED)
+        return {row.delivery: row.value for row in self.rows if row.event in begins}
+
+    @cached_property
     def received(self) -> dict[int, Row]:
         """The row by which each delivery began."""
         return {row.delivery: row for row in self.rows if row.event == Event.RECEIVED}
@@ -188,25 +247,27 @@ class Told:
 def retell(run: Run) -> Iterator[tuple[Row, Told | None]]:
     """Each row about a job with one message, with what the message was before it.
 
-    Rows that are about no job, or one with more messages, come with None.
+    Rows that are about no job, one with more messages, or a publish that was swallowed, come with
+    None.
     """
     told = {job: Told() for job in run.single}
-    for row in run.rows:
+    for row, following in pairwise([*run.rows, run.nothing]):
         message = told.get(row.job)
+        if row.event == Event.DEDUPLICATED or (
+            row.event == Event.PUBLISHED
+            and following.event == Event.DEDUPLICATED
+            and following.job == row.job
+        ):
+            message = None  # that publish left nothing in the queue
         yield row, message
-        if message is not None and not _is_swallowed(run, row, message):
+        if message is not None:
             _move(run, row, message)
-
-
-def _is_swallowed(run: Run, row: Row, message: Told) -> bool:
-    """Whether the row is about a second publish that left nothing in the queue."""
-    return row.event == Event.DEDUPLICATED or (row.event == Event.PUBLISHED and message.state != "")
 
 
 def _move(run: Run, row: Row, message: Told) -> None:
     if row.event == Event.PUBLISHED:
         message.state, message.published = STATES[int(row.value)], row.time
-        message.visible_at = row.time + microseconds(run.settings.delay)
+        message.visible_at = run.visible_at(row)
     elif row.event in SETTLED:
         message.state = SETTLED[row.event]
         message.holder = message.latest = None
@@ -216,11 +277,11 @@ def _move(run: Run, row: Row, message: Told) -> None:
     if row.event == Event.RECEIVED:
         message.holder = message.latest = row.delivery
         message.lease_ends = row.value
-    elif row.event == Event.EXTENDED:
+    elif row.event in (Event.EXTENDED, Event.LEASE_STARTED):
         message.lease_ends = row.value
-    elif row.event == Event.STARTED and run.settings.lease_from == "start":
-        if message.holder == row.delivery and run.settings.lease is not None:
-            message.lease_ends = row.time + microseconds(run.settings.lease)
+    elif row.event == Event.STARTED and getattr(run.settings, "ack_on_start", False):
+        if message.holder == row.delivery:
+            message.lease_ends = NEVER
     elif row.event == Event.EXPIRED:
         message.visible_at = row.time
     elif row.event == Event.NACKED:

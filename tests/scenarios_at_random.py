@@ -8,6 +8,7 @@ worker that dies is away for a while.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from typing import Any
@@ -17,9 +18,10 @@ from hypothesis import strategies as st
 
 import simqueue as sq
 from simqueue import backoff
+from simqueue.model.late_ack import LATE_ACKS
 
 TEAMS = ("plain", "prefetch", "batch", "throttled")
-CAUSES = ("receive", "failure", "expiry", "disconnect")
+CAUSES = ("receive", "failure", "expiry", "disconnect", "slot lost")
 
 LEASES = st.sampled_from([5, 10, 12.5, 20, 30, 60])
 
@@ -53,6 +55,14 @@ async def fenced(job: sq.Job, ctx: sq.Context) -> None:
     await held.release()
 
 
+async def breaking(job: sq.Job, ctx: sq.Context) -> None:
+    """Raise on every other job what no broker was told to expect."""
+    await ctx.work()
+    if job.id % 2:
+        raise RuntimeError("no")
+    await ctx.payments.charge(job.customer, job.amount)
+
+
 HANDLERS = (
     sq.handlers.naive,
     sq.handlers.lock,
@@ -69,6 +79,7 @@ HANDLERS = (
     sq.handlers.email_after_done,
     extending,
     failing,
+    breaking,
     fenced,
 )
 
@@ -114,11 +125,35 @@ def workers(draw: st.DrawFn, team: str) -> sq.Workers:
         }
     elif team == "throttled":
         kinds = {"throttled": True}
+    if draw(seldom(st.just(True), False)):
+        kinds["time_limit"] = draw(st.sampled_from([5, 12, 25]))
+    if draw(seldom(st.just(True), False)):
+        kinds["holds_once"] = draw(st.booleans())
+        if draw(st.booleans()):
+            kinds["poll_every"] = draw(SECONDS)
+            kinds["poll_phases"] = draw(st.lists(SECONDS, min_size=1, max_size=2))
     return sq.Workers(
         count=count,
         concurrency=draw(st.integers(1, 3)),
         crash=draw(seldom(crashes(count))),
         **kinds,
+    )
+
+
+@st.composite
+def producers(draw: st.DrawFn) -> sq.Producers:
+    """Somebody who publishes each job once; in some scenarios more than one, or more than once."""
+    if draw(seldom(st.just(False), True)):
+        return sq.Producers()
+    resend = st.builds(
+        sq.Resend, every=SECONDS, most=st.integers(1, 3), patience=st.none() | SECONDS
+    )
+    return sq.Producers(
+        replicas=draw(st.sampled_from([1, 1, 2, 3])),
+        offsets=draw(st.lists(st.sampled_from([0.0, 1, 5]), min_size=1, max_size=2)),
+        dedupe_key=draw(st.sampled_from(["job", "customer", "group", "all", "send"])),
+        due_after=draw(seldom(SECONDS, 0.0)),
+        resend=draw(seldom(resend)),
     )
 
 
@@ -131,25 +166,50 @@ def brokers(draw: st.DrawFn) -> Any:
     knobs: dict[str, Any] = {
         "lease": draw(st.none() | LEASES | LEASES),
         "lease_from": draw(seldom(st.just("start"), "hand_over")),
-        "late_ack": draw(
-            st.sampled_from(["deletes", "in_flight_only", "latest_receipt", "unexpired"])
-        ),
-        "ack_when": draw(seldom(seldom(st.just("received"), "done"), "done")),
+        "lease_cap": draw(seldom(st.sampled_from([20, 45]))),
+        "late_ack": draw(st.sampled_from(sorted(LATE_ACKS))),
+        "late_nack": draw(seldom(st.just("releases"), "ignored")),
+        "ack_when": draw(seldom(st.sampled_from(["received", "started", "done"]), "done")),
+        "on_failure": draw(seldom(st.sampled_from(["ack", "dead_letter"]), "return")),
         "on_disconnect": draw(seldom(st.just("requeue"), "wait")),
         "disconnect_after": draw(seldom(SECONDS, 0.0)),
+        "silence_after": draw(seldom(SECONDS, 0.0)),
+        "on_slot_lost": draw(seldom(st.sampled_from(["ack", "return"]), "wait")),
         "max_receives": draw(seldom(st.integers(1, 4))),
         "counts": tuple(draw(seldom(st.sets(st.sampled_from(CAUSES)), ("receive",)))),
         "exhaustion": draw(st.sampled_from(["return", "receive"])),
         "exhausted": draw(seldom(st.just("drop"), "dead_letter")),
         "retry_delay": draw(seldom(retries())),
-        "ordering": draw(seldom(st.sampled_from(["fifo", "group"]), "unordered")),
-        "returns_to": draw(st.sampled_from(["back", "front"])),
+        "retry_on": draw(seldom(st.sampled_from([("failure", "expiry"), ()]), ("failure",))),
+        "ordering": draw(seldom(st.sampled_from(["fifo", "group", "replay"]), "unordered")),
+        "group_batches": draw(st.booleans()),
+        "returns_to": draw(st.sampled_from(["back", "front", "front_unless_failed"])),
         "delay": draw(seldom(SECONDS, 0.0)),
+        "most_in_flight": draw(seldom(seldom(st.integers(1, 3)))),
         "retention": draw(seldom(st.sampled_from([5, 30, 60]))),
-        "dedupe_window": draw(seldom(SECONDS)),
-        "dedupe_refreshes": draw(st.booleans()),
+        "retention_of_dead": draw(st.booleans()),
+        "dead_letter_retention": draw(seldom(st.sampled_from([10, 40]))),
         "own_duplicates": draw(seldom(CHANCES, 0.0)),
     }
+    if draw(seldom(st.just(True), False)):
+        by_window = {"dedupe_window": draw(SECONDS), "dedupe_refreshes": draw(st.booleans())}
+        by_state = {"dedupe_after": draw(st.sampled_from([0, 5, 30, math.inf]))}
+        knobs |= draw(st.sampled_from([by_window, by_window, by_state]))
+    if knobs.get("dedupe_after") is not None:
+        knobs["own_duplicates"] = 0.0  # the broker does not know its own copies
+    if draw(seldom(st.just(True), False)):
+        knobs |= {
+            "max_stalls": draw(st.integers(0, 2)),
+            "stalls": draw(st.sampled_from([("expiry",), ("expiry", "disconnect", "slot lost")])),
+            "stalls_within": draw(seldom(st.sampled_from([30, 60]))),
+            "stalls_noticed": draw(st.sampled_from(["return", "receive"])),
+        }
+    if draw(seldom(st.just(True), False)):
+        knobs["poll_delayed"] = draw(SECONDS)
+        knobs["poll_jitter"] = draw(st.sampled_from([0, 0, 0.5, 1]))
+    expiries = ["dead_letter", "cancel", *(["close"] * (knobs["on_disconnect"] == "requeue"))]
+    knobs["on_expiry"] = draw(seldom(st.sampled_from(expiries), "return"))
+    knobs["resubscribe_after"] = draw(st.none() | SECONDS)
     if draw(seldom(st.just(True), False)):
         knobs |= {
             "sweep_period": draw(SECONDS),
@@ -158,8 +218,13 @@ def brokers(draw: st.DrawFn) -> Any:
                 st.sampled_from([{}, {"sweep_batch": 1}, {"sweep_batch": 3}, {"two_passes": True}])
             ),
         }
+    elif draw(seldom(st.just(True), False)):
+        knobs["sweep_at_boot"] = draw(st.sampled_from([0, 10, 40]))
     if draw(seldom(st.just(True), False)):
         knobs |= {"renew_every": draw(SECONDS), "renew_for": draw(seldom(SECONDS))}
+        knobs["renew_what"] = draw(st.sampled_from(["running", "running", "held", "process"]))
+        knobs["renew_jitter"] = draw(seldom(st.just(0.5), 0.0))
+        knobs["first_heartbeat"] = draw(seldom(SECONDS, 0.0))
     return sq.brokers.generic(**_limited(knobs))
 
 
@@ -235,19 +300,29 @@ def services(draw: st.DrawFn) -> dict[str, Any]:
 def scenarios(draw: st.DrawFn, team: str | None = None) -> sq.Scenario:
     """A scenario of 1 to 30 jobs, whose workers are of the kind `team` (None: of any)."""
     jobs = draw(st.integers(8, 30) | st.integers(1, 4))
-    crew = draw(workers(team or draw(st.sampled_from(TEAMS))))
+    team = team or draw(st.sampled_from(TEAMS))
+    crew = draw(workers(team))
+    broker = draw(brokers())
+    sends = draw(producers())
+    if team in ("plain", "prefetch") and sends.due_after:
+        held_by = draw(st.sampled_from(["broker", "worker"]))
+        broker = dataclasses.replace(broker, due_held_by=held_by, forgets_due=draw(st.booleans()))
+    if crew.holds_once or crew.poll_every is not None:
+        broker = dataclasses.replace(broker, group_batches=False)  # no client is so choosy there
+    sweeps = broker.sweep_period is not None or broker.sweep_at_boot is not None
     return sq.Scenario(
         arrivals=draw(arrivals(jobs)),
         jobs=jobs,
         work=draw(work(jobs)),
         work_per=draw(seldom(st.just("attempt"), "job")),
         workers=crew,
-        broker=draw(brokers()),
+        broker=broker,
+        producers=sends,
         handler=draw(st.sampled_from(HANDLERS)),
         network=draw(seldom(networks(), sq.Network())),
         groups=draw(st.integers(1, 4)),
         customers=draw(st.none() | st.integers(1, 3)),
-        faults=draw(faults(crew.count)),
+        faults=draw(faults(crew.count, sweeps=sweeps and broker.ack_when != "received")),
         horizon=draw(st.sampled_from([75, 120, 200])),
         warmup=draw(seldom(SECONDS, 0.0)),
         **draw(services()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from simqueue.grading.mutation import excused, mutants, survivors
 
 EXERCISES = all_exercises(Path(__file__).parents[1] / "exercises")
 ANSWERS = Path(__file__).parent / "exercises"
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
@@ -18,7 +20,25 @@ def test_mutants_that_live_have_an_excuse(exercise: Exercise) -> None:
     """Each change to the reference is seen by some check, or is known to be as good as before."""
     alive = {mutant.change for mutant in survivors(exercise)}
     assert alive == excused(ANSWERS / exercise.name / "survivors.toml").keys()
-    assert len(mutants(exercise.solution.read_text(encoding="utf-8"))) >= 10
+    source = exercise.solution.read_text(encoding="utf-8")
+    assert len(mutants(source)) >= statements(source)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+def test_the_readme_counts_the_statements_of_the_reference(exercise: Exercise) -> None:
+    """Those in its functions, without docstrings and constants."""
+    count = statements(exercise.solution.read_text(encoding="utf-8"))
+    readme = (exercise.folder / "README.md").read_text(encoding="utf-8")
+    assert f"The reference solution has {count} statements." in readme
+
+
+def statements(source: str) -> int:
+    """How many statements the functions of `source` have, without their docstrings."""
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, FUNCTIONS)]
+    inside = [node for function in functions for each in function.body for node in ast.walk(each)]
+    return sum(isinstance(node, ast.stmt) for node in inside) - sum(
+        ast.get_docstring(function) is not None for function in functions
+    )
 
 
 def test_mutants_are_what_they_are_called() -> None:

@@ -167,6 +167,14 @@ def test_one_heartbeat_serves_all_that_a_process_holds():
     assert (received(result, 0), received(result, 1)) == ([1, 35], [28, 35])
 
 
+def test_heartbeats_go_on_from_a_start_at_any_time():
+    """Back at a time that is no whole number: a beat every 10 s from then on, each at its time."""
+    crash = sq.Crash(at=[(1, 1)], restart_after=2.123457)
+    result = run(100, lease=15, renew_every=10, renew_what="process", sweep_period=1, crash=crash)
+    extended = result.events[result.events.event == "extended"].time
+    assert extended.tolist() == [pytest.approx(3.123457 + 10 * n) for n in range(2, 12)]
+
+
 def test_a_process_looks_dead_until_its_first_heartbeat():
     """The first beat is 4 s after the start: a sweep at 3 takes the job away, one at 5 does not."""
     options = {
@@ -185,6 +193,13 @@ def test_an_ack_at_the_start_loses_what_runs_and_keeps_what_waits():
     result = run(10, jobs=2, prefetch=2, ack_when="started", lease=30, crash=sq.Crash(at=[(1, 5)]))
     assert result.jobs.outcome.tolist() == ["lost", "acked"]
     assert received(result, 1) == [0, 30]
+
+
+@pytest.mark.parametrize("ack_when", ["started", "received"])
+def test_an_early_ack_leaves_nothing_that_could_get_lost(ack_when):
+    """Every later ack would be lost: there is none."""
+    result = run(5, ack_when=ack_when, network=sq.Network(ack_lost=1.0))
+    assert settled(result) == 5
 
 
 def test_what_is_acked_at_its_start_has_no_lease_left():
@@ -432,9 +447,11 @@ def test_a_retention_may_go_on_in_the_dead_letter_queue():
 
 def test_a_dead_letter_may_have_a_retention_of_its_own():
     """Dead at 5, and gone 20 s later; the job was settled at 5 all the same."""
-    result = run(9, lease=5, max_receives=1, dead_letter_retention=20)
+    options = {"lease": 5, "max_receives": 1, "dead_letter_retention": 20}
+    result = run(9, horizon=100, **options)
     assert events(result, "dead letter expired") == [(25, "dead letter expired", 0)]
     assert settled(result) == 5
+    assert not events(run(9, **options), "dead letter expired")
 
 
 @pytest.mark.parametrize(("after", "times"), [(0, 3), (4, 2), (100, 1)])
@@ -541,3 +558,177 @@ def test_a_pause_delays_the_time_limit():
     pause = sq.Pause(seconds=10, at=[(1, 4)])
     result = run(20, handler=_tidy, time_limit=5, faults=[pause], lease=None, horizon=17)
     assert [row.time for row in result.events.itertuples() if row.event == "effect"] == [16]
+
+
+# Knobs that meet.
+
+
+def test_a_message_that_stalled_too_often_was_in_flight_once_only():
+    """Given up at 20, as it comes back: nothing is in flight then, and not less than nothing."""
+    result = run(100, workers=3, lease=10, max_stalls=1, horizon=50)
+    assert events(result, "dead lettered") == [(20, "dead lettered", 0)]
+    assert result.timeseries.in_flight.tolist()[-1] == 0
+    assert result.timeseries.in_flight.min() == 0
+
+
+def test_what_was_replayed_is_acked_once_in_the_end():
+    """Job 0's ack is lost: at 20 it comes back, and jobs 1 and 2, acked at 10 and 15, with it."""
+    lost = sq.faults.At(step="ack", what="ack lost")
+    result = run(5, jobs=3, ordering="replay", lease=20, faults=[lost])
+    assert [row[2] for row in events(result, "replayed")] == [1, 2]
+    assert result.jobs.outcome.tolist() == ["acked"] * 3
+    assert result.jobs.settled.tolist() == [25, 30, 35]
+    assert result.timeseries.acked.tolist()[-1] == 3
+
+
+def test_groups_that_replay_see_their_workers_go():
+    """Worker 1 dies at 3; its job is back at 5, as soon as the broker has noticed."""
+    options = {"on_disconnect": "requeue", "disconnect_after": 2, "lease": 60}
+    crash = sq.Crash(at=[(1, 3)], restart_after=50)
+    assert starts(run(10, workers=2, ordering="replay", crash=crash, **options)) == [0, 5]
+
+
+def test_a_group_that_goes_on_keeps_to_the_limit_of_what_is_in_flight():
+    """Job 0's ack is lost at 5; it is in flight until 20, and so job 1 has to wait."""
+    lost = sq.faults.At(step="ack", what="ack lost")
+    options = {"ordering": "replay", "lease": 20, "most_in_flight": 1, "faults": [lost]}
+    result = run(5, jobs=2, workers=2, **options)
+    assert (received(result, 0), received(result, 1)) == ([0, 20], [25])
+
+
+class Redrive(sq.faults.Fault):
+    """Put all dead letters back at 10."""
+
+    def install(self, world):
+        """Set the time."""
+        world.clock.at(10, lambda _: world.queue.redrive())
+
+
+def test_a_dead_letter_that_is_redriven_has_its_time_anew():
+    """Dead at 1, redriven at 10, dead again at 11: gone 20 s after that, not at 21."""
+    options = {"lease": None, "max_receives": 1, "dead_letter_retention": 20, "horizon": 60}
+    result = run(1, handler=retries, faults=[Redrive()], **options)
+    assert events(result, "dead lettered") == [(1, "dead lettered", 0), (11, "dead lettered", 0)]
+    assert events(result, "dead letter expired") == [(31, "dead letter expired", 0)]
+
+
+def test_a_redriven_message_still_has_its_retention():
+    """Job 1 is dead as job 0's retention ends at 8; redriven at 10, it is in flight at its own."""
+    options = {"arrivals": sq.Times([0, 4]), "jobs": None, "retention": 8, "horizon": 60}
+    result = run(
+        sq.Recorded([1, 3]), handler=retries, lease=None, max_receives=1, faults=[Redrive()],
+        **options,
+    )  # fmt: skip
+    assert events(result, "dead lettered")[:2] == [(1, "dead lettered", 0), (7, "dead lettered", 1)]
+    assert events(result, "message expired") == [(12, "message expired", 1)]
+
+
+def test_a_poller_finds_what_was_published_for_later():
+    """Published for 5, looked for every 10 s; so is what expires and has to wait."""
+    assert starts(run(1, delay=5, poll_delayed=10)) == [10]
+    options = {"lease": 10, "retry_delay": 4, "retry_on": ("expiry",), "poll_delayed": 8}
+    assert starts(run(30, workers=2, late_ack="deletes", **options)) == [0, 16]
+
+
+def test_the_newest_receipt_is_good_before_a_sweep_as_after_it():
+    """The lease ends at 30, the job at 40, and nobody looks before 100: the ack at 40 is taken."""
+    result = run(40, lease=30, sweep_period=100, late_ack="latest_or_refused")
+    assert settled(result) == 40
+
+
+@pytest.mark.parametrize("late_ack", ["unexpired", "ignored"])
+def test_where_nobody_looks_the_clock_still_counts_for_locks(late_ack):
+    """The lock is gone at 30, the job done at 40; only a look at a boot would take it back."""
+    result = run(40, lease=30, sweep_at_boot=math.inf, late_ack=late_ack, horizon=100)
+    assert bool(events(result, "ack refused")) == (late_ack == "unexpired")
+
+
+def test_a_redriven_job_is_known_again():
+    """Dead at 1, and not known from 6 on; redriven at 10, it is there when 12 sends it again."""
+    sends = sq.Producers(replicas=2, offsets=[0, 12])
+    options = {"lease": None, "max_receives": 1, "dedupe_after": 5, "horizon": 60}
+    result = run(3, handler=retries, producers=sends, faults=[Redrive()], **options)
+    assert [row[0] for row in events(result, "deduplicated")] == [12]
+
+
+def test_a_renewal_of_what_waits_is_no_ack():
+    """Both jobs' acks are lost, each once: at their ends, not while the second waits."""
+    network = sq.Network(ack_lost=0.999)
+    options = {"lease": 30, "renew_every": 5, "renew_what": "held", "prefetch": 2, "horizon": 25}
+    result = run(10, jobs=2, network=network, **options)
+    assert events(result, "ack lost") == [(10, "ack lost", 0), (20, "ack lost", 1)]
+
+
+def test_what_is_acked_as_it_starts_has_no_lease_that_starts_with_it():
+    """There is nothing left to lease."""
+    result = run(10, lease=30, lease_from="start", ack_when="started")
+    assert events(result, "lease started") == []
+    assert settled(result) == 10
+
+
+@pytest.mark.parametrize(("late_ack", "word"), [("refused", "acked"), ("unexpired", "ack refused")])
+def test_an_ack_between_the_end_of_a_lease_and_the_look(late_ack, word):
+    """Late since 30, done at 40, looked for at 60: where the look decides, it is in time."""
+    result = run(40, lease=30, sweep_period=60, late_ack=late_ack, horizon=50)
+    assert events(result, "acked", "ack refused") == [(40, word, 0)]
+
+
+def test_an_ack_after_the_look_is_refused():
+    """Late since 30, taken back at 60, done at 70."""
+    result = run(70, lease=30, sweep_period=60, late_ack="refused", horizon=80)
+    assert events(result, "acked", "ack refused") == [(70, "ack refused", 0)]
+
+
+def test_a_group_waits_for_whoever_has_the_message_now():
+    """Job 0 runs twice, from 0 and from 10. The lost ack of the first, at 15, frees nobody."""
+    lost = sq.faults.At(step="ack", what="ack lost")
+    result = run(15, jobs=2, workers=2, ordering="replay", lease=10, faults=[lost], horizon=24)
+    assert received(result, 0)[:2] == [0, 10]
+    assert 15 not in received(result, 1)
+
+
+def test_a_sweep_looks_once_at_one_instant():
+    """Both were taken at 20 by a process that looks dead: looks at 20 and 40 end one each."""
+    options = {"lease": 30, "renew_every": 10, "renew_what": "process", "first_heartbeat": 100}
+    result = run(
+        90, jobs=2, concurrency=2, arrivals=sq.AllAtOnce(at=20), sweep_period=20, sweep_batch=1,
+        horizon=50, **options,
+    )  # fmt: skip
+    assert len(events(result, "expired")) <= len({row[0] for row in events(result, "expired")})
+    assert [row[0] for row in events(result, "expired")] == [20, 40]
+
+
+def test_a_slot_that_dies_settles_its_batch_before_anybody_receives():
+    """Job 0 is done at 1; at 2 job 1's slot dies: job 0's ack comes before job 1 is taken again."""
+    crash = sq.Crash(after=1, jobs=[1], kills="slot")
+    options = {"batch": 2, "ack_batch": "whole", "on_slot_lost": "return", "lease": 60}
+    work = sq.Recorded([1, 3])
+    result = run(work, jobs=2, workers=2, crash=crash, horizon=2.5, **options)
+    assert [row[1:] for row in events(result, "acked", "received") if row[0] == 2] == [
+        ("acked", 0), ("received", 1),
+    ]  # fmt: skip
+
+
+def test_a_group_waits_for_the_delay_of_the_one_that_came_back():
+    """Job 0 expires at 20 and has to wait until 30; job 1, out since 5, comes back, behind it."""
+    lost = sq.faults.At(step="ack", what="ack lost")
+    options = {"ordering": "replay", "lease": 20, "retry_delay": 10, "retry_on": ("expiry",)}
+    work = sq.Recorded([5, 40])
+    result = run(work, jobs=2, workers=3, faults=[lost], horizon=34, **options)
+    assert received(result, 0) == [0, 30]
+    assert received(result, 1) == [5]
+
+
+def test_what_a_receive_could_not_take_of_a_group_waits_again():
+    """Jobs 0 and 1 fill the limit; when job 0 is done, at 1, job 2 has to wait for job 1."""
+    options = {"ordering": "group", "group_batches": True, "most_in_flight": 2, "lease": 60}
+    work = sq.Recorded([1, 10, 1])
+    result = run(work, jobs=3, workers=2, concurrency=3, batch=3, **options)
+    assert [received(result, job) for job in range(3)] == [[0], [0], [10]]
+
+
+def test_a_worker_that_dies_at_its_ack_is_not_done_with_its_group():
+    """It dies at 5, before it says anything; job 1 waits for job 0, whose lease ends at 20."""
+    dies = sq.faults.At(step="ack", what="crash", seconds=60)
+    result = run(5, jobs=2, workers=2, ordering="replay", lease=20, faults=[dies], horizon=30)
+    assert (received(result, 0), received(result, 1)) == ([0, 20], [25])

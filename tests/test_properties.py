@@ -1,7 +1,9 @@
 """Laws that hold in every run, on scenarios drawn at random over all knobs and faults.
 
-The laws stand in `laws_of_messages`, `laws_of_workers` and `laws_of_figures`, and judge a run by
-its ledger alone. A long search: ``SIMQUEUE_SCENARIOS=10000 pytest tests/test_properties.py``.
+The laws stand in `laws_of_messages`, `laws_of_leases`, `laws_of_order`, `laws_of_producers`,
+`laws_of_workers`, `laws_of_handlers`, `laws_of_silence` and `laws_of_figures`, and judge a run by
+its ledger alone. A long search:
+``SIMQUEUE_SCENARIOS=10000 pytest tests/test_properties.py``.
 """
 
 from __future__ import annotations
@@ -9,7 +11,12 @@ from __future__ import annotations
 import os
 
 import laws_of_figures
+import laws_of_handlers
+import laws_of_leases
 import laws_of_messages
+import laws_of_order
+import laws_of_producers
+import laws_of_silence
 import laws_of_workers
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -22,6 +29,15 @@ from simqueue.faults import At
 
 SCENARIOS = int(os.environ.get("SIMQUEUE_SCENARIOS", "800"))
 SEEDS = st.integers(0, 9)
+LAWS = (
+    *laws_of_messages.LAWS,
+    *laws_of_leases.LAWS,
+    *laws_of_order.LAWS,
+    *laws_of_producers.LAWS,
+    *laws_of_workers.LAWS,
+    *laws_of_handlers.LAWS,
+    *laws_of_silence.LAWS,
+)
 
 
 def examples(share: float):
@@ -49,7 +65,7 @@ def test_every_law_holds_in_every_run(team):
     @given(scenario=scenarios(team), seed=SEEDS)
     def check(scenario, seed):
         run = observe(scenario, seed)
-        for law in (*laws_of_messages.LAWS, *laws_of_workers.LAWS):
+        for law in LAWS:
             law(run)
 
     check()

@@ -81,7 +81,7 @@ async def _in_a_minute(job, ctx):
 @BOTH
 def test_the_dead_set_forgets_after_180_days(kind):
     """From the job's last failure on."""
-    result = run(1, handler=fails, broker=kind(retry=0))
+    result = run(1, handler=fails, broker=kind(retry=0), horizon=181 * DAY)
     assert events(result, "dead letter expired") == [1 + 180 * DAY]
 
 

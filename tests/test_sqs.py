@@ -169,13 +169,15 @@ def test_a_standard_queue_makes_duplicates_of_its_own():
 def test_the_retention_of_a_standard_dead_letter_goes_on():
     """Sent at 0, dead at 30, gone at 60: its time in the queue counts."""
     broker = sq.brokers.sqs(max_receive_count=1, message_retention_period=60)
-    assert events(run(1, handler=fails, broker=broker), "dead letter expired") == [60]
+    result = run(1, handler=fails, broker=broker, horizon=200)
+    assert events(result, "dead letter expired") == [60]
 
 
 def test_the_retention_of_a_fifo_dead_letter_starts_anew():
     """Sent at 0, dead at 30, gone 60 s after that."""
     broker = sq.brokers.sqs_fifo(max_receive_count=1, message_retention_period=60)
-    assert events(run(1, handler=fails, broker=broker), "dead letter expired") == [90]
+    result = run(1, handler=fails, broker=broker, horizon=200)
+    assert events(result, "dead letter expired") == [90]
 
 
 def sends_again(after, broker):

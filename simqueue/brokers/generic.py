@@ -65,8 +65,9 @@ class Generic:
         What an ack does after the lease ran out. "deletes" removes the message wherever it is;
         "in_flight_only" leaves a copy that is already back in the queue; "latest_receipt" works
         while nobody has received it since; "latest_or_refused" too, and the worker is told when it
-        does not; "ignored" does nothing, in silence; "unexpired" is refused, and the worker is
-        told; "overrides" removes the message even if it was given up.
+        does not; "ignored" does nothing, in silence; "refused" is refused, and the worker is told,
+        once the broker has taken the message back; "unexpired" as soon as the lease has run out,
+        noticed or not; "overrides" removes the message even if it was given up.
     late_nack
         What a nack does then: it is "ignored"; or it "releases" the message, whoever has it now.
     on_failure
@@ -128,6 +129,8 @@ class Generic:
     retention, retention_of_dead, dead_letter_retention
         From publish until a message expires, wherever it is, or, without `retention_of_dead`,
         wherever but in the dead-letter queue; from its move there until it expires. None: never.
+        What becomes of dead letters is seen in runs with a horizon only: others end when every
+        message is settled, as those are.
     dedupe_window, dedupe_refreshes
         A second publish of a key within `dedupe_window` of the first is swallowed; with
         `dedupe_refreshes`, each publish starts the window anew. None: no such dedupe.

@@ -134,7 +134,7 @@ class RowLock(Profile):
             lease=None,
             on_disconnect="requeue",
             silence_after=self.keepalive,
-            late_ack="unexpired",
+            late_ack="refused",
             counts=(),
             returns_to="front",
         )

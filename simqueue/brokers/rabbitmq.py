@@ -260,7 +260,7 @@ class RabbitMQ(Profile):
             on_expiry="cancel" if self.is_new else "close",
             resubscribe_after=self.resubscribe_after,
             ack_when="received" if self.auto_ack else "done",
-            late_ack="ignored" if self.is_new else "unexpired",
+            late_ack="ignored" if self.is_new else "refused",
             on_disconnect="requeue",
             silence_after=self.heartbeat or NO_HEARTBEAT,
             on_failure="dead_letter" if self.on_error == "dead_letter" else "return",

@@ -74,7 +74,7 @@ class Network(Fault):
 
         def passes(delivery: Delivery) -> bool:
             job = delivery.message.job.id
-            if not lost.draw(job, delivery.turn) or delivery.number in delivery.worker.running:
+            if not lost.draw(job, delivery.turn) or delivery.worker.keeps(delivery):
                 return True
             number, worker = delivery.number, delivery.worker.number
             world.ledger.record(world.clock.now, Event.ACK_LOST, job, number, worker)

@@ -40,7 +40,7 @@ class Partition(Fault):
         def passes(delivery: Delivery) -> bool:
             if not start <= clock.now < end:
                 return True
-            if delivery.number not in worker.running:
+            if not worker.keeps(delivery):
                 job = delivery.message.job.id
                 record(clock.now, Event.ACK_LOST, job, delivery.number, worker.number)
             return False

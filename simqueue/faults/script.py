@@ -110,7 +110,7 @@ class At(Fault):
 
     def _at_ack(self, world: World) -> Filter:
         def passes(delivery: Delivery) -> bool:
-            is_ack = delivery.number not in delivery.worker.running
+            is_ack = not delivery.worker.keeps(delivery)
             if not (is_ack and self._is_it(delivery)):
                 return True
             if self.what == "crash":

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from simqueue.model.choosing import Chooser
     from simqueue.model.clock import Clock
     from simqueue.model.ledger import Ledger
-    from simqueue.model.message import Delivery, Message
+    from simqueue.model.message import Delivery
     from simqueue.model.randomness import Streams
     from simqueue.model.settings import LeaseSettings
     from simqueue.model.worker import Worker
@@ -93,7 +93,8 @@ class LeaseBroker:
                 queue.end_retention,
                 clock,
                 seconds=settings.retention,
-                of_dead=settings.retention_of_dead,
+                of_dead=settings.retention_of_dead and endless,
+                replays=settings.ordering == "replay",
             )
         if settings.own_duplicates:
             copies = streams.chances("own duplicates", settings.own_duplicates)

@@ -64,6 +64,7 @@ class Chooser:
             asking = queue._asking
         for message in reversed(aside):
             visible.give_back(message)
+        visible.recall()
         queue._handing_over = False
 
     def _choose(self, queue: LeaseQueue, message: Message) -> Worker | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from simqueue.model.ledger import Ledger
     from simqueue.model.lines import Line
     from simqueue.model.message import Delivery
+    from simqueue.model.polls import Polls
     from simqueue.model.settings import LeaseSettings
     from simqueue.model.worker import Worker
 
@@ -35,6 +36,8 @@ class Circulation:
         *,
         line: Line,
         stalls: Stalls | None,
+        polls: Polls | None,
+        endless: bool,
     ) -> None:
         # A limit is looked at where the broker notices it: as a message comes back, or as it is
         # asked for; at the other place there is none.
@@ -43,10 +46,12 @@ class Circulation:
         self._limit_on_return = limit if on_return else math.inf
         self._limit_on_receive = math.inf if on_return else limit
         self._stalls = stalls
+        self._polls = polls
         self._counts = settings.counts
         self._drops = settings.exhausted == "drop"
-        self._retention_of_dead = settings.retention_of_dead
-        self._dead_letter_retention = settings.dead_letter_retention
+        # Dead letters are settled, and a run without a horizon ends when all is.
+        self._retention_of_dead = settings.retention_of_dead and endless
+        self._dead_letter_retention = settings.dead_letter_retention if endless else None
         self._clock = clock
         self._ledger = ledger
         self._record = ledger.record
@@ -55,6 +60,7 @@ class Circulation:
         self._handing_over = False
         self._hand_over_due = False
         self.dead_letters: list[Message] = []
+        self._dead_until: dict[Message, float] = {}
 
     def hand_over(self) -> None:
         """Give visible messages to asking workers, once all else of this instant has happened.
@@ -88,7 +94,7 @@ class Circulation:
         for message in self.dead_letters:
             message.attempts = 0
             self._record(self._clock.now, Event.REDRIVEN, message.job.id)
-            message.state = State.VISIBLE
+            message.open_again()
             self._visible.put_back(message)
         self.dead_letters.clear()
         self.hand_over()
@@ -103,6 +109,7 @@ class Circulation:
     def _return(self, message: Message, cause: str, visible_at: float) -> None:
         message.attempts += cause in self._counts
         message.failed = cause == "slot lost"  # its process lives, and has given it back
+        message.state = State.DELAYED
         if self._stalls is not None and self._stalls.exhaust(message, cause):
             self._exhaust(message)
         else:
@@ -118,6 +125,8 @@ class Circulation:
             self._reveal(message)
 
     def _hide(self, message: Message, visible_at: float) -> None:
+        if self._polls is not None:
+            visible_at = self._polls.next(visible_at)
         self._clock.at(visible_at, lambda _: self._reveal(message), EXPIRY)
 
     def _reveal(self, message: Message) -> None:
@@ -138,10 +147,19 @@ class Circulation:
             self.dead_letters.append(message)
         self._record(self._clock.now, event, message.job.id, value=message.settle(state))
         if self._dead_letter_retention is not None:
-            ends = self._clock.after(self._dead_letter_retention)
-            self._clock.at(ends, lambda _: self._end_dead_letter(message))
+            self._keep_dead_letter(message, self._clock.after(self._dead_letter_retention))
         self._visible.freed(message)
         self.hand_over()
+
+    def _keep_dead_letter(self, message: Message, until: float) -> None:
+        self._dead_until[message] = until
+
+        def end(_: object) -> None:
+            if self._dead_until.get(message) == until:  # else it was redriven, and is here again
+                del self._dead_until[message]
+                self._end_dead_letter(message)
+
+        self._clock.at(until, end)
 
     def _end_dead_letter(self, message: Message) -> None:
         if message.state == State.DEAD_LETTERED and message in self.dead_letters:

@@ -32,14 +32,17 @@ def meet(
     streams: Streams,
 ) -> None:
     """Hook into `worker` whatever of `settings` is on."""
-    if settings.lease is not None and settings.lease_from == "start":
+    worker.has_acked_early = settings.ack_on_start or settings.on_disconnect == "lose"
+    begins_early = settings.ack_on_start or settings.renew_what == "process"
+    if settings.lease is not None and settings.lease_from == "start" and not begins_early:
         lease = settings.lease
         worker.on_start.append(lambda delivery: queue.begin_lease(delivery, lease))
     if settings.lease is not None and settings.renew_every is not None:
         _renew(worker, settings, queue, clock, streams)
     if settings.ack_on_start:
         _ack_on_start(worker, queue)
-    if isinstance(queue, WatchingQueue):
+    if settings.on_disconnect != "wait":
+        assert isinstance(queue, WatchingQueue)
         _watch(worker, settings, queue, clock)
     if isinstance(queue.leases, AtBoot):
         check = queue.leases

@@ -20,6 +20,9 @@ class LateAck(Protocol):
     told: bool
     """Whether the worker hears that its ack was refused, or believes that all is well."""
 
+    by_clock: bool
+    """Whether an ack is late as soon as the lease has run out, though no sweep has noticed."""
+
     overrides: bool
     """Whether an ack also settles a message that was dead-lettered meanwhile."""
 
@@ -31,6 +34,7 @@ class Deletes:
     """The ack names the message: it is removed wherever it is (pgmq; NATS JetStream)."""
 
     told = False
+    by_clock = False
     overrides = False
 
     def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: ARG002, D102
@@ -45,6 +49,7 @@ class InFlightOnly:
     """
 
     told = False
+    by_clock = False
     overrides = False
 
     def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: ARG002, D102
@@ -58,6 +63,7 @@ class LatestReceipt:
     """
 
     told = False
+    by_clock = False
     overrides = False
 
     def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: D102
@@ -71,6 +77,7 @@ class Ignored:
     """
 
     told = False
+    by_clock = False
     overrides = False
 
     def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: ARG002, D102
@@ -81,14 +88,25 @@ class Unexpired:
     """The ack is refused once the lease has run out, and the worker is told.
 
     It is the clock that counts, not whether a sweep has noticed. BullMQ, SQS FIFO, Azure Service
-    Bus; and a connection that is gone.
+    Bus.
     """
 
     told = True
+    by_clock = True
     overrides = False
 
     def accepts(self, message: Message, delivery: Delivery) -> bool:  # noqa: ARG002, D102
         return False
+
+
+class Refused(Ignored):
+    """The ack is refused once the broker has taken the message back, and not before that.
+
+    RabbitMQ up to 4.2, where the channel is closed then, and the row lock of a connection that is
+    gone: a lease that has run out means nothing until somebody has looked.
+    """
+
+    told = True
 
 
 class LatestOrRefused(LatestReceipt):
@@ -115,6 +133,7 @@ LATE_ACKS: dict[str, type[LateAck]] = {
     "latest_receipt": LatestReceipt,
     "latest_or_refused": LatestOrRefused,
     "ignored": Ignored,
+    "refused": Refused,
     "unexpired": Unexpired,
     "overrides": Overrides,
 }

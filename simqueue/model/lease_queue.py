@@ -53,7 +53,9 @@ class LeaseQueue(Circulation):
         chooser: Chooser | None = None,
         endless: bool = False,
     ) -> None:
-        super().__init__(settings, clock, ledger, line=line, stalls=stalls)
+        super().__init__(
+            settings, clock, ledger, line=line, stalls=stalls, polls=polls, endless=endless
+        )
         self._endless = endless
         self._lease = settings.lease if settings.lease_from == "hand_over" else None
         self._leaseless = settings.lease is None
@@ -67,13 +69,14 @@ class LeaseQueue(Circulation):
         self._group_batches = settings.group_batches and settings.ordering != "unordered"
         self._late_nack_releases = settings.late_nack == "releases"
         self._returns_to_front = settings.returns_to != "back" and settings.ordering == "unordered"
-        self._polls = polls
         self._write = ledger.write
         self.leases = lease_check(clock, self._expire)
         self.on_expiry: Callable[[Delivery], None] = self.end_lease
         if chooser is not None:
             self._hand_over = partial(chooser.hand_over, self)  # type: ignore[method-assign]
-        if settings.late_ack.told and settings.sweep_period is not None:
+        self._late_by_clock = settings.late_ack.by_clock
+        looks = settings.sweep_period is not None or settings.sweep_at_boot is not None
+        if self._late_by_clock and looks:
             self.ack = self._ack_in_time  # type: ignore[method-assign]
 
     # What producers do.
@@ -203,7 +206,7 @@ class LeaseQueue(Circulation):
             return False
         if self._leaseless:
             return True
-        if self._late_ack.told and self._ran_out_unnoticed(delivery):
+        if self._late_by_clock and self._ran_out_unnoticed(delivery):
             return False
         if self._clock.after(seconds) - delivery.received > self._lease_cap:
             raise LeaseLimit(
@@ -258,6 +261,8 @@ class LeaseQueue(Circulation):
             if not worker.reserve():
                 self._asking.popleft()
             worker.take(self._deliver(message, worker))
+        if self._group_batches:
+            visible.recall()
         self._handing_over = False
 
     def receive_more(self, delivery: Delivery) -> None:

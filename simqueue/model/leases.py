@@ -105,6 +105,7 @@ class Sweep:
         self._batch = batch
         self._leases = Deadlines()
         self._alarm = math.inf
+        self._looked_at = -math.inf
         self.stop_between = self._looks.stop_between
 
     def watch(self, delivery: Delivery) -> None:
@@ -113,7 +114,9 @@ class Sweep:
         self._set_alarm(delivery.lease_ends)
 
     def _set_alarm(self, ends: float) -> None:
-        look = self._looks.next(max(ends, self._clock.now)) if ends < math.inf else math.inf
+        now = self._clock.now
+        soonest = math.nextafter(now, math.inf) if self._looked_at == now else now
+        look = self._looks.next(max(ends, soonest)) if ends < math.inf else math.inf
         if look < self._alarm:
             self._alarm = look
             self._clock.at(look, self._look, EXPIRY)
@@ -124,8 +127,9 @@ class Sweep:
             return
         ended = self._leases.take_ended(now, self._batch)
         self._alarm = math.inf
+        self._looked_at = now
         if (next_end := self._leases.next_end()) < math.inf:
-            self._set_alarm(max(next_end, math.nextafter(now, math.inf)))
+            self._set_alarm(next_end)
         self._expire(ended)
 
 

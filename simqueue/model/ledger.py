@@ -67,6 +67,7 @@ class Event:
     SKIPPED: Final = 45
     RELAY_CRASHED: Final = 50
     CALLED: Final = 51  # the word for the call
+    RECORDED: Final = 60  # the word for what the job's dedupe row now says
 
 
 EVENT_NAMES: Final = {

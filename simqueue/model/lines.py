@@ -30,6 +30,15 @@ class Line(Protocol):
     def freed(self, message: Message) -> bool:
         """`message`, taken before, is settled; whether somebody waited for that."""
 
+    def recall(self) -> None:
+        """The receive is over: what was lent and not taken waits again."""
+
+    def go_on(self, message: Message) -> bool:
+        """The group of `message` need not wait for it any longer; whether somebody waits."""
+
+    def hold(self, message: Message) -> None:
+        """Let the group of `message` wait until it is put back: it is to come first."""
+
     def __len__(self) -> int: ...
 
 
@@ -47,6 +56,14 @@ class Fifo(deque[Message]):
     def freed(self, message: Message) -> bool:  # noqa: ARG002
         """Nobody waits for it."""
         return False
+
+    go_on = freed
+
+    def hold(self, message: Message) -> None:
+        """Nobody waits."""
+
+    def recall(self) -> None:
+        """Nothing is lent."""
 
 
 class FifoFront(Fifo):
@@ -80,6 +97,7 @@ class Grouped:
         self._ready: deque[Hashable] = deque()
         self._places: dict[Message, int] = {}
         self._newest = 0
+        self._lent: Hashable | None = None
 
     def add(self, message: Message) -> None:
         """Stand last in the message's group."""
@@ -113,6 +131,13 @@ class Grouped:
         group = self._group_of(message)
         if self._waiting[group] and group not in self._ready:
             self._ready.appendleft(group)
+            self._lent = group
+
+    def recall(self) -> None:
+        """The receive is over: what was lent and not taken waits again."""
+        if self._lent in self._ready and self._out.get(self._lent):
+            self._ready.remove(self._lent)
+        self._lent = None
 
     def freed(self, message: Message) -> bool:
         """Let the message's group go on, once nothing of it is out any more."""
@@ -123,6 +148,12 @@ class Grouped:
         out.discard(message)
         self._announce(group)
         return not out
+
+    go_on = freed
+
+    def hold(self, message: Message) -> None:
+        """Let the group of `message` wait until it is put back: it is to come first."""
+        self._out.setdefault(self._group_of(message), set()).add(message)
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -141,6 +172,9 @@ class Limited:
         self._out: set[Message] = set()
         self.add = line.add
         self.lend = line.lend
+        self.recall = line.recall
+        self.go_on = line.go_on
+        self.hold = line.hold
 
     def put_back(self, message: Message) -> None:
         """Let a message that was out stand in line again."""

@@ -72,8 +72,15 @@ class Message:
                 notify(self)
         return before
 
+    def open_again(self) -> None:
+        """Be visible once more, though settled: somebody redrives or replays the message."""
+        self.state = State.VISIBLE
+        if self.on_settled is not None:
+            for notify in self.on_settled:
+                notify(self)
+
     def tell_when_settled(self, notify: Callable[[Message], None]) -> None:
-        """Let `notify` be called with the message when it is settled."""
+        """Let `notify` be called with the message when it is settled, or is open again."""
         if self.on_settled is None:
             self.on_settled = []
         self.on_settled.append(notify)

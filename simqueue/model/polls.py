@@ -18,7 +18,7 @@ class Polls:
     """
 
     def __init__(self, streams: Streams, *, every: float, jitter: float) -> None:
-        self._streams = streams
+        self._draws = streams.generator("polls of delayed messages")
         self._every = every
         self._jitter = jitter
         self._times: list[float] = [0.0]
@@ -26,9 +26,8 @@ class Polls:
     def next(self, time: float) -> float:
         """The first look at or after `time`, in seconds."""
         while self._times[-1] < time:
-            self._times.append(on_grid(self._times[-1] + self._interval(len(self._times))))
+            self._times.append(on_grid(self._times[-1] + self._interval()))
         return self._times[bisect_left(self._times, time)]
 
-    def _interval(self, number: int) -> float:
-        draw = self._streams.generator("polls of delayed messages", number).random()
-        return self._every * (1 + self._jitter * (2 * draw - 1))
+    def _interval(self) -> float:
+        return self._every * (1 + self._jitter * (2 * self._draws.random() - 1))

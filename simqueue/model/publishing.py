@@ -72,21 +72,27 @@ class DeduplicatingUnsettled:
         self._clock = clock
         self._record = ledger.record
         self._seconds_after = seconds_after
+        self._open: dict[str, set[Message]] = {}
         self._until: dict[str, float] = {}
 
     def __call__(self, message: Message) -> None:
         """Publish `message`, unless its key is known."""
         key, now = key_of(message), self._clock.now
-        if now < self._until.get(key, -math.inf):
+        if self._open.get(key) or now < self._until.get(key, -math.inf):
             self._record(now, Event.PUBLISHED, message.job.id, value=State.VISIBLE)
             self._record(now, Event.DEDUPLICATED, message.job.id)
             return
-        self._until[key] = math.inf
+        self._open.setdefault(key, set()).add(message)
         message.tell_when_settled(self._settled)
         self._publish(message)
 
     def _settled(self, message: Message) -> None:
-        self._until[key_of(message)] = self._clock.now + self._seconds_after
+        key = key_of(message)
+        if message.state < State.ACKED:  # it was redriven, or replayed
+            self._open[key].add(message)
+        else:
+            self._open[key].discard(message)
+            self._until[key] = self._clock.now + self._seconds_after
 
 
 def key_of(message: Message) -> str:

@@ -119,10 +119,9 @@ class Heartbeat:
 
     def _latest(self) -> float:
         """When the latest heartbeat was, in seconds; minus infinity if there was none yet."""
-        since = self._clock.now - self._booted - self._first
-        if since < 0:
-            return -math.inf
-        return self._booted + self._first + since // self._every * self._every
+        first = self._booted + self._first
+        beats = math.floor((self._clock.now - first) / self._every + 1e-9)  # times are rounded
+        return on_grid(first + beats * self._every) if beats >= 0 else -math.inf
 
     def _take(self, delivery: Delivery) -> None:
         left = self._latest() + self._lease - self._clock.now

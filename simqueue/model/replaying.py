@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simqueue.model.connections import WatchingQueue
 from simqueue.model.lease_queue import LeaseQueue
 from simqueue.model.ledger import Event
 from simqueue.model.message import State
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from simqueue.model.worker import Worker
 
 
-class ReplayingQueue(LeaseQueue):
+class ReplayingQueue(WatchingQueue):
     """Hands the next of a group over as soon as the worker is done with the one before.
 
     Whether or not the ack of that one arrives: the worker believes so. If it comes back, so does
@@ -25,8 +26,8 @@ class ReplayingQueue(LeaseQueue):
         self._handed_over: dict[int, list[Message]] = {}
 
     def done_with(self, delivery: Delivery) -> None:
-        """Let the group of `delivery` go on."""
-        if self._visible.freed(delivery.message):
+        """Let the group of `delivery` go on, unless somebody else has the message by now."""
+        if delivery.message.is_held_by(delivery) and self._visible.go_on(delivery.message):
             self.hand_over()
 
     def _deliver(self, message: Message, worker: Worker) -> Delivery:
@@ -40,6 +41,8 @@ class ReplayingQueue(LeaseQueue):
         group = self._handed_over[message.job.group]
         later = group[group.index(message) + 1 :]
         del group[group.index(message) :]
+        if visible_at > self._clock.now:
+            self._visible.hold(message)
         super()._come_back(message, visible_at)
         for follower in later:
             self._replay(follower)
@@ -50,5 +53,5 @@ class ReplayingQueue(LeaseQueue):
             LeaseQueue._come_back(self, message, self._clock.now)
         elif message.state == State.ACKED:
             self._record(self._clock.now, Event.REPLAYED, message.job.id, value=State.ACKED)
-            message.state = State.VISIBLE
+            message.open_again()
             self._visible.put_back(message)

@@ -18,7 +18,8 @@ class Retention:
     """Publishes messages, and calls `end` with each that is there `seconds` later.
 
     All have the same time, so they stand in line by the end of it, and one alarm is enough: that of
-    the first. `of_dead`: a dead-lettered message is still there.
+    the first. `of_dead`: a dead-lettered message is still there. `replays`: an acked one may come
+    back, as a dead-lettered one always may.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Retention:
         *,
         seconds: float,
         of_dead: bool,
+        replays: bool,
     ) -> None:
         self._publish = publish
         self._end = end
@@ -37,6 +39,9 @@ class Retention:
         self._gone = {State.ACKED, State.LOST, State.EXPIRED}
         if not of_dead:
             self._gone.add(State.DEAD_LETTERED)
+        self._gone_for_good = {State.LOST, State.EXPIRED}
+        if not replays:
+            self._gone_for_good.add(State.ACKED)
         self._line: deque[tuple[float, Message]] = deque()
 
     def __call__(self, message: Message) -> None:
@@ -51,7 +56,7 @@ class Retention:
 
     def _ring(self, _: object) -> None:
         line, now = self._line, self._clock.now
-        while line and (line[0][0] <= now or line[0][1].state in self._gone):
+        while line and (line[0][0] <= now or line[0][1].state in self._gone_for_good):
             message = line.popleft()[1]
             if message.state not in self._gone:
                 self._end(message)

@@ -29,7 +29,8 @@ class Worker:
     when the broker loses sight of it, dead or not, and `on_restart` of the worker when it is back;
     `on_reconnect` is called when the way to the broker is open again, `on_close` when the broker
     has closed the connection; an ack or a renewal reaches the broker only if all of
-    `ways_to_broker` let it pass.
+    `ways_to_broker` let it pass. Where deliveries are acked early, `has_acked_early`, there is
+    nothing left to say about what is done.
     """
 
     def __init__(self, number: int, world: World, handler: Handler, *, concurrency: int) -> None:
@@ -46,6 +47,7 @@ class Worker:
         self.on_reconnect: list[Callable[[], Any]] = []
         self.on_close: list[Callable[[], Any]] = []
         self.died_silently = False
+        self.has_acked_early = False
         self.ways_to_broker: list[Filter] = []
         self._held_back: dict[object, bool] = {}
         self._world = world
@@ -116,6 +118,10 @@ class Worker:
         """Whether `delivery` is in this process, running or waiting."""
         return delivery.number in self.running
 
+    def keeps(self, delivery: Delivery) -> bool:
+        """Whether what is said of `delivery` now is to keep it, and not that it is done."""
+        return self.has(delivery)
+
     def connect_anew(self) -> None:
         """The broker has closed the connection: what waits is gone, what runs goes on."""
         for notify in self.on_close:
@@ -154,9 +160,13 @@ class Worker:
     """Receive a delivery from the queue: without a buffer, to start it."""
 
     def _settle(self, delivery: Delivery, error: Exception | None) -> None:
+        if error is None and self.has_acked_early:
+            self._queue.ack(delivery)
+            return
         for passes in self.ways_to_broker:
             if not passes(delivery):
-                self._queue.done_with(delivery)
+                if self.alive:  # a fault may have struck just here
+                    self._queue.done_with(delivery)
                 return
         if error is None:
             self._queue.ack(delivery)
@@ -175,9 +185,10 @@ class Worker:
         self.running.pop(delivery.number).kill()
         job = delivery.message.job.id
         self._record(self.clock.now, Event.CRASHED, job, delivery.number, self.number)
-        if self.reaches_broker(delivery):
-            self._queue.lose_slot(delivery)
-        self._next()
+        with self._queue.at_once():  # what this settles of a batch comes before the next receive
+            if self.reaches_broker(delivery):
+                self._queue.lose_slot(delivery)
+            self._next()
 
     def crash(self, *, silently: bool = False) -> None:
         """Die, with everything that runs or waits in this process. Leases run on.

@@ -54,6 +54,10 @@ class Consumer(GroupMember):
         """Whether `delivery` is in this process."""
         return delivery.number in self.running or delivery in self._buffer
 
+    def keeps(self, delivery: Delivery) -> bool:
+        """Whether `delivery` runs: what waits may be committed all the same."""
+        return delivery.number in self.running
+
     @property
     def polls_on(self) -> bool:
         """Whether it polls just now, again and again: as it waits, or as others do the work."""
