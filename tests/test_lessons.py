@@ -144,3 +144,88 @@ def test_11_there_are_as_many_incidents_and_brokers_as_it_says():
     assert "Sixty public reports" in prose
     assert len(names["everyone"]()) == 24
     assert "all twenty-four" in prose
+
+
+def test_00_begins_with_one_charge_and_a_short_wait():
+    """The first picture, and the busy world that the guess is about."""
+    names, _, _ = lesson("00")
+    assert names["result"].figures["duplicate_effect_rate"] == 0
+    assert 1 < names["result"].figures["wait_mean"] < 30
+
+
+def test_03_who_notices_a_death_and_when():
+    """At once, after the silence of a minute, or at the end of the lease of 30 s."""
+    _, printed, prose = lesson("03")
+    waits = [numbers(line)[-1] for line in printed["killed"].splitlines()]
+    assert waits == [5, 30, 65, 30]
+    assert "a minute on RabbitMQ unless you set it" in prose
+    killed = [numbers(line)[1] for line in printed["deploys"].splitlines()]
+    assert killed == sorted(killed, reverse=True)
+    assert killed[0] > 0 == killed[-1]
+    (again, kept), (never, lost) = (
+        numbers(line.partition("  ")[2])[-2:] for line in printed["auto-ack"].splitlines()
+    )
+    assert again == lost > 0 == kept == never
+
+
+def test_05_attempts_times_delay_is_what_survives_an_outage():
+    """All three short ones lose jobs, and the doubling one none; off by one is as printed."""
+    _, printed, prose = lesson("05")
+    shares = [numbers(line)[-1] for line in printed["outage"].splitlines()]
+    assert shares[0] > shares[1] > shares[2] == 0
+    assert shares[3] > 50
+    assert "Sidekiq tries for about 20 days" in prose
+    assert 20 * 24 < numbers(printed["days"].splitlines()[0])[-1] < 21 * 24
+    assert [numbers(line)[-1] for line in printed["off-by-one"].splitlines()] == [5, 6, 6, 5, 6]
+
+
+def test_08_the_window_has_two_sides():
+    """Fewer duplicates and longer waits with each longer window; no window sees the effect."""
+    names, printed, _ = lesson("08")
+    found = [numbers(line)[1:] for line in printed["windows"].splitlines()]
+    duplicates, waits = zip(*found, strict=True)
+    assert list(duplicates) == sorted(duplicates, reverse=True)
+    assert duplicates[0] > 100
+    assert duplicates[-1] == 0
+    assert list(waits) == sorted(waits)
+    assert names["stuck"].jobs.outcome[0] == "dead-lettered"
+    assert [numbers(line)[-1] for line in printed["after-effect-run"].splitlines()] == [2, 1]
+    assert [numbers(line)[0] for line in printed["failed-trap"].splitlines()] == [0, 1]
+
+
+def test_09_the_key_saves_the_retry_and_is_forgotten_after_two_days():
+    """Twice without a key, once with it; twice again two days later; letters twice or never."""
+    _, printed, _ = lesson("09")
+    assert numbers(printed["ambiguous"]) == [2]
+    assert numbers(printed["keys"])[0] == 1
+    assert numbers(printed["retention"])[0] == 2
+    assert numbers(printed["two-layers"])[0] == 1
+    assert "Conflict" in printed["conflict"]
+    assert [numbers(line)[0] for line in printed["mail"].splitlines()] == [2, 0]
+
+
+def test_10_each_order_of_two_writes_has_its_own_trouble():
+    """Never sent, or sent twice; the relay sends twice, unless the receiver knows the key."""
+    names, printed, _ = lesson("10")
+    assert printed["both"].splitlines()[0].endswith("{'order': 1}")
+    assert "'e-mail': 2" in printed["both"]
+    assert "'message': 2" in printed["relay"].splitlines()[0]
+    assert "'message': 1" in printed["relay"].splitlines()[1]
+    assert names["report"].broken[["nothing lost", "settles"]].to_numpy().sum() == 0
+    assert names["received"].passed
+
+
+def test_13_looking_first_passes_two_of_three():
+    """Once, and twice in a row; not twice at once."""
+    names, printed, _ = lesson("13")
+    assert names["passed"] == 2
+    assert printed["assertion"].startswith("pay breaks")
+    assert "charged only after" in printed["own-promise"]
+
+
+def test_14_one_of_six_gets_through_and_keeps_it_under_two_faults():
+    """And it is the last one."""
+    names, printed, _ = lesson("14")
+    assert names["good"] == ["reclaim_with_key"]
+    assert names["report"].passed
+    assert "passed: True" in printed["pairs"]

@@ -1,0 +1,13 @@
+"""The first heartbeat comes after half a minute: until then there is only the minute of the queue."""
+# fails: to stand still for a minute costs nothing
+
+
+async def handler(job, ctx):
+    latest = ctx.now + 7_200
+    extended = ctx.now
+    for _ in range(240):
+        await ctx.work(1 / 240)
+        if ctx.now - extended >= 30:
+            await ctx.extend(min(180, max(latest - ctx.now, 1)))
+            extended = ctx.now
+    await ctx.mailer.send(job.customer, "Your film is ready.")

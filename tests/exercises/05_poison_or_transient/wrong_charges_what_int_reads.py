@@ -1,0 +1,42 @@
+"""What int() reads is charged: 0, -300, and 49 of 49.5."""
+# fails: poison is parked at its first delivery
+
+import re
+
+from simqueue.context import ResponseLost, Retry, Unavailable
+
+
+async def handler(job, ctx):
+    try:
+        await collect(job, ctx)
+    except (Unavailable, ResponseLost) as trouble:
+        raise Retry("down", after=900) from trouble
+
+
+async def collect(job, ctx):
+    rows = await ctx.sql.execute("SELECT amount FROM invoices WHERE number = ?", (job.key,))
+    try:
+        amount = int(rows[0][0])
+    except (TypeError, ValueError):
+        await park(job, ctx, rows[0][0])
+        return
+    await ctx.payments.charge(job.customer, amount, key=job.key)
+
+
+async def park(job, ctx, amount):
+    await ctx.sql.execute(
+        "INSERT INTO parking VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (job.key, f"the amount is {amount!r}", ctx.now),
+    )
+
+
+def redrive(rows):
+    chosen = [row for row in rows if is_good(row)]
+    return [row["number"] for row in sorted(chosen, key=lambda row: row["parked"])]
+
+
+def is_good(row):
+    amount = row["amount"]
+    if row["paid"] or row["redriven"] or not isinstance(amount, str):
+        return False
+    return bool(re.fullmatch("[0-9]+,[0-9]{2}", amount)) and float(amount.replace(",", ".")) > 0

@@ -1,0 +1,34 @@
+"""What was sent back and parked again is sent back for ever; and what was paid, too."""
+# fails: only what can succeed is sent back
+
+import re
+
+from simqueue.context import ResponseLost, Retry, Unavailable
+
+
+async def handler(job, ctx):
+    try:
+        await collect(job, ctx)
+    except (Unavailable, ResponseLost) as trouble:
+        raise Retry("down", after=900) from trouble
+
+
+async def collect(job, ctx):
+    rows = await ctx.sql.execute("SELECT amount FROM invoices WHERE number = ?", (job.key,))
+    amount = rows[0][0]
+    if isinstance(amount, int) and amount > 0:
+        await ctx.payments.charge(job.customer, amount, key=job.key)
+    else:
+        await park(job, ctx, amount)
+
+
+async def park(job, ctx, amount):
+    await ctx.sql.execute(
+        "INSERT INTO parking VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (job.key, f"the amount is {amount!r}", ctx.now),
+    )
+
+
+def redrive(rows):
+    chosen = [row for row in rows if re.fullmatch("[0-9]+,[0-9]{2}", str(row["amount"]))]
+    return [row["number"] for row in sorted(chosen, key=lambda row: row["parked"])]

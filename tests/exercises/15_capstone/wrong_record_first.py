@@ -1,0 +1,25 @@
+"""The record is written first, by itself: what comes after it may never come."""
+
+# fails: zero losses under two faults at once; a bad week
+from simqueue.context import UniqueViolation
+
+
+async def handler(job, ctx):
+    if await ctx.sql.execute("SELECT 1 FROM renewals WHERE number = ?", (job.key,)):
+        return
+    await ctx.work()
+    await ctx.payments.charge(job.customer, job.amount, key=job.key)
+    try:
+        await ctx.sql.execute("INSERT INTO renewals VALUES (?)", (job.key,))
+    except UniqueViolation:
+        return
+    await ctx.sql.execute(
+        "UPDATE subscriptions SET months = months + 1 WHERE customer = ?", (job.customer,)
+    )
+    await ctx.sql.execute("INSERT INTO outbox (number) VALUES (?)", (job.key,))
+
+
+async def relay(job, ctx):
+    for row, number in await ctx.sql.execute("SELECT id, number FROM outbox WHERE sent = 0"):
+        await ctx.mailer.send(number, number)
+        await ctx.sql.execute("UPDATE outbox SET sent = 1 WHERE id = ?", (row,))
