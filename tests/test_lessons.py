@@ -229,3 +229,31 @@ def test_14_one_of_six_gets_through_and_keeps_it_under_two_faults():
     assert names["good"] == ["reclaim_with_key"]
     assert names["report"].passed
     assert "passed: True" in printed["pairs"]
+
+
+def course() -> list[tuple[str, str]]:
+    """Lesson and section of each row of the table in `docs/course.md`."""
+    text = (NOTEBOOKS.parent / "docs" / "course.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return [(number, section) for _, number, section in rows[1:]]
+
+
+@pytest.mark.parametrize(("number", "section"), course())
+def test_what_the_course_covers_has_a_section(number: str, section: str):
+    """Each point of the table is taught where it says."""
+    (path,) = NOTEBOOKS.glob(f"{number}_*.ipynb")
+    cells = nbformat.read(path, as_version=4).cells  # type: ignore[no-untyped-call]
+    headings = [line for cell in cells for line in cell.source.splitlines() if line[:2] == "##"]
+    assert f"## {section}" in headings
+
+
+def test_there_are_fifteen_lessons_each_with_its_parts():
+    """From 00 to 14: a question, a guess, a check, three lines to remember."""
+    paths = sorted(NOTEBOOKS.glob("*.ipynb"))
+    assert [path.name[:2] for path in paths] == [f"{number:02}" for number in range(15)]
+    for path in paths:
+        cells = nbformat.read(path, as_version=4).cells  # type: ignore[no-untyped-call]
+        text = "\n".join(cell.source for cell in cells)
+        assert text.startswith("# "), path.name
+        assert "sq.widgets.predict(" in text, path.name
+        assert ("sq.widgets.quiz(" in text) or ("## Can you say it?" in text), path.name
