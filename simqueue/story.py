@@ -242,7 +242,7 @@ class _Story:
         return "lost with its worker: the broker keeps no copy"
 
     def _response_lost(self, position: int, _number: int) -> str:
-        return f"no answer from {self._word(position)}, though it was done"
+        return f"no answer from {self._word(position)}: perhaps it was done"
 
     def _unavailable(self, position: int, _number: int) -> str:
         return f"{self._word(position)} fails: the service is down"

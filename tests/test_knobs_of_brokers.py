@@ -732,3 +732,36 @@ def test_a_worker_that_dies_at_its_ack_is_not_done_with_its_group():
     dies = sq.faults.At(step="ack", what="crash", seconds=60)
     result = run(5, jobs=2, workers=2, ordering="replay", lease=20, faults=[dies], horizon=30)
     assert (received(result, 0), received(result, 1)) == ([0, 20], [25])
+
+
+# Renewals that get lost (incident INC-23).
+
+
+@pytest.mark.parametrize(("lease", "every", "tries"), [(30, 15, 2), (300, 30, 10)])
+def test_a_lease_lapses_when_all_of_its_renewals_are_lost(lease, every, tries):
+    """None arrives: the lease of 30 s ends at 30, though the worker has sent one and one more."""
+    network = sq.Network(renewal_lost=1.0)
+    result = run(
+        1_000, workers=2, lease=lease, renew_every=every, network=network, horizon=lease + 1,
+        late_ack="deletes",
+    )  # fmt: skip
+    assert received(result) == [0, lease]
+    assert tries * every == lease
+
+
+def test_more_chances_for_each_lease_make_lapses_rare():
+    """A tenth is lost. 30 and 15: one chance before the end, 0.1 per lease; 300 and 30: nine."""
+    network = sq.Network(renewal_lost=0.1)
+    jobs = {"jobs": 300, "workers": 300, "network": network, "late_ack": "unexpired", "horizon": 61}
+    few = run(1_000, lease=30, renew_every=15.5, **jobs)
+    lapsed = (few.events.event == "expired").sum()
+    assert 10 < lapsed < 90  # two leases of 300 jobs, each lost with probability 0.1: about 57
+    many = run(1_000, lease=300, renew_every=30, **(jobs | {"horizon": 601}))
+    assert (many.events.event == "expired").sum() == 0
+
+
+def test_a_renewal_that_got_lost_is_not_the_last():
+    """Cut off from 12 to 18, the renewal at 15 is lost; that at 30 keeps the lease until 60."""
+    cut = sq.Partition(worker=1, window=(12, 18))
+    result = run(100, workers=2, lease=35, renew_every=15, faults=[cut])
+    assert received(result) == [0]

@@ -26,7 +26,7 @@ def test_every_parcel_is_booked(submission):
     explored(submission, jobs=2, workers=Workers(count=1), deliveries=1).keeps()
 
 
-@pytest.mark.points(4)
+@pytest.mark.points(5)
 def test_no_parcel_is_booked_twice(submission):
     """Whatever crashes, stands still or gets lost; also with two messages at once."""
     explored(submission).keeps("no duplicate effect")
@@ -34,7 +34,7 @@ def test_no_parcel_is_booked_twice(submission):
     explored(submission, producers=twice, deliveries=2).keeps("no duplicate effect")
 
 
-@pytest.mark.points(3)
+@pytest.mark.points(2)
 def test_no_parcel_is_forgotten(submission):
     """Not even in the dead-letter queue: each is booked in the end."""
     explored(submission).keeps("nothing lost", "settles")

@@ -27,6 +27,8 @@ class Network(Fault):
     ----------
     ack_lost
         An ack or a nack never arrives at the broker. The worker believes that it did.
+    renewal_lost
+        An extension of a lease never arrives, each by itself. Who sent it believes that it did.
     delivery_lost
         A delivery never arrives at its worker. The broker has counted it, and its lease runs.
     response_lost
@@ -38,13 +40,14 @@ class Network(Fault):
     """
 
     ack_lost: float = 0.0
+    renewal_lost: float = 0.0
     delivery_lost: float = 0.0
     response_lost: float = 0.0
     publish_response_lost: float = 0.0
     resend_after: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("ack_lost", "delivery_lost", "response_lost", "publish_response_lost"):
+        for name in PROBABILITIES:
             checks.probability(f"network.{name}", getattr(self, name))
         checks.non_negative("network.resend_after", self.resend_after, "seconds")
         if self.publish_response_lost == 1:
@@ -54,6 +57,8 @@ class Network(Fault):
         """Stand in the way of those that can get lost."""
         if self.ack_lost:
             self._lose_acks(world)
+        if self.renewal_lost:
+            self._lose_renewals(world)
         if self.delivery_lost:
             for worker in world.workers:
                 self._lose_deliveries(world, worker)
@@ -79,6 +84,21 @@ class Network(Fault):
             number, worker = delivery.number, delivery.worker.number
             world.ledger.record(world.clock.now, Event.ACK_LOST, job, number, worker)
             return False
+
+        for worker in world.workers:
+            worker.ways_to_broker.append(passes)
+
+    def _lose_renewals(self, world: World) -> None:
+        sent: dict[int, int] = {}
+
+        def passes(delivery: Delivery) -> bool:
+            if not delivery.worker.keeps(delivery):
+                return True
+            number = delivery.number
+            sent[number] = beat = sent.get(number, 0) + 1
+            place = delivery.message.job.id, delivery.turn, beat
+            draw = world.streams.generator("renewal lost", *place).random()
+            return bool(draw >= self.renewal_lost)
 
         for worker in world.workers:
             worker.ways_to_broker.append(passes)
@@ -110,3 +130,12 @@ class Network(Fault):
                 raise ResponseLost(f"no answer from {call}")
 
         world.steps.after.append(lose)
+
+
+PROBABILITIES = (
+    "ack_lost",
+    "renewal_lost",
+    "delivery_lost",
+    "response_lost",
+    "publish_response_lost",
+)

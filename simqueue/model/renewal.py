@@ -21,7 +21,8 @@ class Renewal:
     """Every `every` seconds, lets the lease end `lease` from then, for `until` from the start on.
 
     It lives in the worker: it ends with the handler and dies with the process, and while the
-    process is paused it is late. What it renews it renews only while the lease still runs. `held`:
+    process is paused it is late. It gives up when the broker says that the lease has run out; what
+    gets lost on its way it knows nothing of. `held`:
     it renews from the hand-over on, also what still waits in a buffer. `jitter` gives the share by
     which the n-th interval of a delivery is shorter.
     """
@@ -74,7 +75,7 @@ class Renewal:
             self._last.pop(delivery.number, None)
         elif worker.paused_until > now:
             self._wait(delivery, worker.paused_until)
-        elif worker.reaches_broker(delivery) and extends(self._queue, delivery, self._lease):
+        elif not worker.reaches_broker(delivery) or extends(self._queue, delivery, self._lease):
             self._wait(delivery, self._next_beat(delivery))
 
 
