@@ -84,7 +84,7 @@ def test_there_is_a_line_for_each_event():
         ),
         (
             {"network": sq.Network(response_lost=1.0), "max_receives": 1},
-            "no answer from work, though it was done",
+            "no answer from work: perhaps it was done",
         ),
         (
             {"faults": [sq.Outage(service="payments", window=(30, 50))], "max_receives": 1},
