@@ -9,7 +9,7 @@ from simqueue.grid import all_on_grid
 from simqueue.model.building import LeaseBroker
 from simqueue.model.choosing import Chooser
 from simqueue.model.clock import Clock
-from simqueue.model.execution import Execution
+from simqueue.model.execution import Execution, kept
 from simqueue.model.guard import guarding
 from simqueue.model.ledger import Event, Ledger
 from simqueue.model.log.building import LogBroker
@@ -50,6 +50,7 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
         If a job is delivered again and again without end, and the scenario has no horizon.
     """
     checks.whole("seed", seed)
+    kept_before = kept()
     world = _world(scenario, seed)
     for fault in _faults(scenario):
         fault.install(world)
@@ -69,7 +70,10 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
         for service in world.services.values():
             service.close()
     world.streams.close()
-    return Result(scenario, seed, world.ledger.close(), world.services["sql"].snapshot)
+    result = Result(scenario, seed, world.ledger.close(), world.services["sql"].snapshot)
+    if kept() > kept_before:
+        world.let_go()
+    return result
 
 
 def _start_producers(scenario: Scenario, world: World) -> None:

@@ -42,6 +42,10 @@ class Clock(simpy.Environment):
         event = Moment(self, time, priority)
         event.callbacks.append(action)
 
+    def forget(self) -> None:
+        """Let nothing more happen."""
+        self._queue.clear()
+
     def is_quiet(self) -> bool:
         """Whether nothing else is scheduled for this instant."""
         return not self._queue or self._queue[0][0] > self._now

@@ -34,6 +34,11 @@ def _keep(coroutine: Coroutine[Any, Any, Any]) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(coroutine))
 
 
+def kept() -> int:
+    """Return how many crashed coroutines are kept so far."""
+    return len(_kept)
+
+
 class Execution:
     """Runs `coroutine`, a handler at work on `delivery`, until it returns, raises or is killed."""
 

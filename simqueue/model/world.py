@@ -60,6 +60,12 @@ class World:
     services: dict[str, Any] = field(default_factory=dict)
     on_clock_read: Callable[[Delivery], None] | None = None
 
+    def let_go(self) -> None:
+        """Forget everything: the run is over, and crashed handlers that are kept still know us."""
+        self.clock.forget()
+        for part in (*self.workers, self.queue, *self.services.values(), self):
+            vars(part).clear()
+
     def worker(self, number: int, name: str) -> Worker:
         """Return worker `number`, from 1; ValueError about parameter `name` if there is none."""
         checks.whole(f"{name}: the worker", number, 1, len(self.workers))
