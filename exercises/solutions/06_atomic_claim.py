@@ -13,7 +13,7 @@ async def handler(job: Job, ctx: Context) -> None:
         rows = await ctx.sql.execute("SELECT status FROM sessions WHERE session = ?", (job.key,))
         if rows[0][0] == "done":
             return
-        raise Retry("another delivery is at work on this session, or died at it")
+        raise Retry("another delivery is at work on it, or died at it")
     await ctx.work()
     await ctx.payments.charge(job.customer, job.amount)
     await ctx.sql.execute("UPDATE sessions SET status = 'done' WHERE session = ?", (job.key,))
