@@ -13,7 +13,7 @@ import copy
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -72,18 +72,13 @@ def mutants(source: str) -> list[Mutant]:
     return sorted(found, key=lambda mutant: mutant.line)
 
 
-def survivors(exercise: Exercise, among: Sequence[Mutant] | None = None) -> list[Mutant]:
-    """Return the mutants of the reference that the grader of `exercise` gives full points.
-
-    `among` are those to try; None: all of them.
-    """
-    if among is None:
-        among = mutants(exercise.solution.read_text(encoding="utf-8"))
+def survivors(exercise: Exercise) -> list[Mutant]:
+    """Return the mutants of the reference that the grader of `exercise` gives full points."""
     alive = []
     limits = Limits(step=1.0)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "mutant.py"
-        for mutant in among:
+        for mutant in mutants(exercise.solution.read_text(encoding="utf-8")):
             file.write_text(mutant.source, encoding="utf-8")
             if grade_here(exercise, file, limits, until_first_failure=True).passed:
                 alive.append(mutant)
