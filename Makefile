@@ -24,6 +24,7 @@ help:  ## List these commands.
 	@awk -F ':.*  ## ' '/^[a-z]+:.*  ## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY)  ## Install everything into .venv (the other commands do it by themselves).
+	@echo "Ready. Next: make lab, or source $(BIN)/activate"
 
 lab: $(READY)  ## Open the course in JupyterLab.
 	@$(BIN)/simqueue lab $(ARGS)

@@ -53,7 +53,11 @@ def equals(submission: Submission, name: str) -> None:
     """Check the figure `name` on each run."""
     for number in range(len(RUNS)):
         found = submission.call("figures", *tables(number))
-        check(isinstance(found, dict) and name in found, f"The result has no {name!r}.")
+        check(
+            isinstance(found, dict),
+            f"figures returned {found!r:.40}, and a dictionary with five figures was asked for.",
+        )
+        check(name in found, f"The result has no {name!r}.")
         right, given = run(number).figures[name], found[name]
         check(
             isinstance(given, int | float) and abs(given - right) < 1e-9,

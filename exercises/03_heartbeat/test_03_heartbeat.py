@@ -16,6 +16,7 @@ MINUTE = 60.0
 LONGEST = 118 * MINUTE
 FILM = 10 * MINUTE
 STALL, FROZEN = 59.0, 15 * MINUTE
+ROUNDING = 0.01  # seconds: each slice ends on a whole microsecond
 BACK_WITHIN, NOTICE_WITHIN = 5 * MINUTE, 2 * MINUTE
 STALLS = (0.5, 2, 28, 64, 310, 580)
 DEATHS = (1, 31, 64, 250, 476, 599)
@@ -39,11 +40,20 @@ def studio(submission: Submission, films: Sequence[float], **parts: Any) -> sq.R
 
 
 def each_is_sent(result: sq.Result) -> None:
-    """Check that each customer gets a mail, and each message is acked."""
+    """Check that each film is worked on to its end, each customer told, each message acked."""
+    finished = result.deliveries[result.deliveries.outcome == "finished"]
+    at_work = (finished.ended - finished.received).groupby(finished.job).max()
     for job, outcome, mails in result.jobs[["outcome", "effects"]].itertuples():
         check(
             mails > 0 and outcome == "acked",
             f"A film of {length(result, job)} ends as {outcome}, with {int(mails)} mails.",
+            lambda job=job: told(result, job),
+        )
+        longest = at_work.get(job, 0.0)
+        check(
+            longest > result.scenario.work.values[job] - ROUNDING,
+            f"A film of {length(result, job)} was worked on for {longest:.1f} s, and then mailed: "
+            "do the shares add up to 1, and is each ctx.work awaited?",
             lambda job=job: told(result, job),
         )
 
@@ -104,7 +114,7 @@ def test_when_a_worker_dies_another_one_has_the_film_within_five_minutes(submiss
         when = f"{wait / MINUTE:.1f} minutes later" if wait < float("inf") else "never"
         check(
             wait <= BACK_WITHIN,
-            f"A worker died {death} s after it got the film, and the next one got it {when}.",
+            f"A worker died {death} s after it got the film; the next one had it: {when}.",
             lambda job=job: told(result, job),
         )
 

@@ -85,12 +85,11 @@ class Graded:
         for check in self.checks:
             mark = "ok  " if check.passed else "FAIL"
             lines.append(f"  {mark} {check.points}/{check.of}  {check.name}")
-            if check.reason and check.reason != said:
-                said = check.reason
+            if check.reason:
                 indent = " " * 12
-                lines += textwrap.wrap(
-                    check.reason, WIDTH, initial_indent=indent, subsequent_indent=indent
-                )
+                why = "The same as above." if check.reason == said else check.reason
+                lines += textwrap.wrap(why, WIDTH, initial_indent=indent, subsequent_indent=indent)
+                said = check.reason
         return "\n".join(lines)
 
     def __str__(self) -> str:
