@@ -1,8 +1,8 @@
 """How long the notebook's process needs for a frame of a replay: playing on, and jumping about.
 
 The rest of a frame is the round trip between browser and kernel, 70 to 80 ms on two cores with
-no graphics card. `tests/browser/test_replay.py` counts the frames that come out of both together,
-and wants ten a second: at 10 ms a frame the kernel has little part in it.
+no graphics card. `tests/browser/test_playing_a_replay.py` counts the frames that come out of both
+together, and wants ten a second: at 10 ms a frame the kernel has little part in it.
 """
 
 from __future__ import annotations

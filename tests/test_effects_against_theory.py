@@ -68,7 +68,7 @@ async def one_transaction(job, ctx):
 
     def both():
         ctx.effect("charge")
-        ctx._world.services["store"].complete(job.key)
+        ctx._world.services["store"].complete(job.key, job.id)
 
     await ctx.step("payments.charge", both)
 

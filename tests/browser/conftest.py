@@ -179,9 +179,13 @@ def wait_for_server(address: str, server: subprocess.Popen[bytes], log: Path) ->
     pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}", pytrace=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium: the system's own, or the one that Playwright has downloaded."""
+    """A headless Chromium: the system's own, or the one that Playwright has downloaded.
+
+    It ends with the file of tests: as long as Playwright lives, its event loop counts as running,
+    and whatever calls `asyncio.run` in a later test of the same process would be refused.
+    """
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
