@@ -1,9 +1,17 @@
-"""What all tests share: figures without a screen, and Hypothesis without clock or chance."""
+"""What all tests share: no screen, no clock or chance in Hypothesis, no learner's own progress."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import matplotlib as mpl
+import pytest
 from hypothesis import settings
+
+from simqueue import learner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Not by the environment variable: the notebook kernels that tests start would inherit it.
 mpl.use("agg")
@@ -11,3 +19,21 @@ mpl.use("agg")
 # The same examples on every run, and no example that fails only because the machine was busy.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def place_of_progress(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Guesses and points are kept apart from those of whoever runs the tests.
+
+    By the environment, which the kernels and browsers that tests start inherit.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIMQUEUE_STATE", str(tmp_path_factory.mktemp("progress")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def no_progress() -> Iterator[None]:
+    """Every test is a new learner's."""
+    yield
+    learner.forget_all()

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import simqueue as sq
+from simqueue import learner
 from simqueue.cli.app import cli
 from simqueue.grading import CheckFailed, Limits, Submission, SubmissionFailed, progress
 from simqueue.grading.classroom import COLUMNS, as_csv, grade_all, students_in
@@ -49,12 +50,6 @@ def submit(tmp_path: Path) -> Iterator[Submit]:
     yield hand_in
     for submission in handed_in:
         submission.close()
-
-
-@pytest.fixture
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Progress is kept in a folder of the test's own."""
-    monkeypatch.setenv("SIMQUEUE_STATE", str(tmp_path / "state"))
 
 
 def handler_that(does: str) -> str:
@@ -361,7 +356,6 @@ def run_pytest(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.usefixtures("own_state")
 def test_pytest_grades_the_stub_politely(tmp_path: Path) -> None:
     """Points, the reason, the timeline and a hint; no line of the grader's code."""
     xml = tmp_path / "junit.xml"
@@ -376,17 +370,15 @@ def test_pytest_grades_the_stub_politely(tmp_path: Path) -> None:
     assert progress.load(ATOMIC).failed == ["nobody is charged twice"]
 
 
-@pytest.mark.usefixtures("own_state")
 def test_pytest_grades_the_solutions() -> None:
     """All of them, green; the learner's progress is not touched."""
     finished = run_pytest("exercises", "--solutions")
     assert finished.returncode == 0, finished.stdout
     of = 10 * len(all_exercises(EXERCISES))
     assert f"Together: {of} of {of} points." in finished.stdout
-    assert not progress.state_file().exists()
+    assert not learner.state_file().exists()
 
 
-@pytest.mark.usefixtures("own_state")
 def test_pytest_grades_on_several_processes() -> None:
     """With pytest-xdist the summary is the same."""
     pytest.importorskip("xdist")
@@ -395,7 +387,6 @@ def test_pytest_grades_on_several_processes() -> None:
     assert "06 atomic claim: 10 of 10 points" in finished.stdout
 
 
-@pytest.mark.usefixtures("own_state")
 def test_hints_unfold_one_by_one() -> None:
     """First those that help with what failed last; then the others; then no more."""
     failing = Check(name="no session is forgotten", of=2, passed=False, reason="it was")

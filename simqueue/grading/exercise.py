@@ -11,6 +11,7 @@ from pathlib import Path
 
 FOLDER = "exercises"
 _NAME = re.compile(r"(\d\d)_([a-z0-9_]+)")
+_POINTS = re.compile(r"^@pytest\.mark\.points\((\d+)\)", flags=re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class Exercise:
     def grader(self) -> Path:
         """The file with the checks."""
         return self.folder / f"test_{self.name}.py"
+
+    @cached_property
+    def points(self) -> int:
+        """The points that all of its checks give together."""
+        return sum(int(each) for each in _POINTS.findall(self.grader.read_text(encoding="utf-8")))
 
     @property
     def solution(self) -> Path:

@@ -1,39 +1,28 @@
-"""What a learner has done so far: the last result of each exercise, and the hints they have seen.
+"""How far a learner is with each exercise: its last result, and the hints they have seen.
 
-Kept in one small file of the user's, which may be deleted at any time.
+It is kept in the learner's file (`simqueue.learner`), under the exercise's name.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field
 
+from simqueue import learner
 from simqueue.grading.exercise import Exercise, Hint
 from simqueue.grading.results import Graded
 
 
-def state_file() -> Path:
-    """Where progress is kept; the environment variable SIMQUEUE_STATE names another folder."""
-    if given := os.environ.get("SIMQUEUE_STATE"):
-        return Path(given) / "progress.json"
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home()))
-    else:
-        base = Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state"))
-    return base / "simqueue" / "progress.json"
-
-
 @dataclass
 class Progress:
-    """Of one exercise: the checks that failed last, and the hints shown, by their place from 0."""
+    """Of one exercise: the checks that failed last, the hints shown, and the points got last.
+
+    Hints are given by their place from 0. `points` is None until all checks have been run together.
+    """
 
     failed: list[str] = field(default_factory=list)
     shown: list[int] = field(default_factory=list)
+    points: int | None = None
 
     def next_hint(self, exercise: Exercise) -> int | None:
         """The place of the hint to show next: first one that helps with a check that failed.
@@ -50,30 +39,33 @@ class Progress:
 
 def load(exercise: Exercise) -> Progress:
     """Return the progress of `exercise`; an empty one where nothing is kept, or nothing sound."""
-    found = _all().get(exercise.name)
+    found = learner.load().get(exercise.name)
     if not isinstance(found, dict):
         return Progress()
-    failed, shown = found.get("failed", []), found.get("shown", [])
+    failed, shown, points = found.get("failed", []), found.get("shown", []), found.get("points")
     if not isinstance(failed, list) or not isinstance(shown, list):
         return Progress()
-    return Progress([str(name) for name in failed], [n for n in shown if isinstance(n, int)])
+    return Progress(
+        [str(name) for name in failed],
+        [n for n in shown if isinstance(n, int)],
+        points if isinstance(points, int) else None,
+    )
 
 
 def save(exercise: Exercise, progress: Progress) -> None:
     """Keep `progress`. Where it can't be written, it isn't: nobody is to fail for a hint."""
-    kept = {**_all(), exercise.name: {"failed": progress.failed, "shown": progress.shown}}
-    path = state_file()
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.{os.getpid()}")
-        part.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-        part.replace(path)
+    learner.save(exercise.name, asdict(progress))
 
 
 def note(exercise: Exercise, graded: Graded) -> None:
-    """Remember which checks failed, so that the next hint is about them."""
+    """Remember which checks failed, so that the next hint is about them, and the points.
+
+    When only some of the checks were run, the points stay as they were.
+    """
     progress = load(exercise)
     progress.failed = [check.name for check in graded.failed]
+    if graded.of == exercise.points:
+        progress.points = graded.points
     save(exercise, progress)
 
 
@@ -94,11 +86,3 @@ def forget_hints(exercises: Sequence[Exercise]) -> None:
         progress = load(exercise)
         progress.shown = []
         save(exercise, progress)
-
-
-def _all() -> dict[str, object]:
-    try:
-        found = json.loads(state_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""`predict`: ask for a guess before the answer is shown, and keep it."""
+"""`predict`: ask for a guess before the answer is shown, and keep it, over restarts too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
-from simqueue import checks
+from simqueue import checks, learner
 from simqueue.widgets import words
 
 if TYPE_CHECKING:
@@ -18,7 +18,10 @@ def predict(question: str, *, low: float = 0, high: float = 100, unit: str = "")
     """Return a box that asks `question` and keeps the answer, a number from `low` to `high`.
 
     `unit` stands behind the number ("%", "seconds"). The guess is `value`, None until it is made;
-    `compared_with` holds it against what happened.
+    `compared_with` holds it against what happened. It is kept in the learner's file
+    (`simqueue.learner`): whoever is asked the same question again finds the old guess.
+
+    Raises ValueError if `high` is not above `low`.
     """
     return Prediction(question, low=low, high=high, unit=unit)
 
@@ -30,13 +33,14 @@ class Prediction(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no typ
         checks.number("low", low)
         if not checks.number("high", high) > low:
             raise checks.fail("high", high, f"a number above low, which is {low!r}")
+        self._question = question
         self._unit = unit
-        self._value: float | None = None
         self._listeners: list[Callable[[], None]] = []
         whole = isinstance(low, int) and isinstance(high, int)
         kind = ipywidgets.BoundedIntText if whole else ipywidgets.BoundedFloatText
+        self._value = _kept(question, low, high, whole=whole)
         self.box = kind(
-            value=low,
+            value=low if self._value is None else self._value,
             min=low,
             max=high,
             description=f"Your guess{unit and f' ({unit})'}",
@@ -45,7 +49,8 @@ class Prediction(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no typ
         )
         self.button = ipywidgets.Button(description="Keep my guess", icon="check")
         self.button.on_click(self._keep)
-        self._said = ipywidgets.HTML(words.status("No guess yet."))
+        self._said = ipywidgets.HTML()
+        self._say()
         super().__init__(
             [
                 ipywidgets.HTML(f"<p>{html.escape(question)}</p>"),
@@ -86,10 +91,25 @@ class Prediction(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no typ
 
     def _keep(self, _: Any = None) -> None:
         self._value = self.box.value
-        self._said.value = words.status(f"Kept: {self._in_words(self._value)}.")
+        learner.keep_guess(self._question, self.box.value)
+        self._say()
         for listener in self._listeners:
             listener()
+
+    def _say(self) -> None:
+        text = "No guess yet." if self._value is None else f"Kept: {self._in_words(self._value)}."
+        self._said.value = words.status(text)
 
     def _in_words(self, value: float) -> str:
         number = f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
         return f"{number} {self._unit}".strip()
+
+
+def _kept(question: str, low: float, high: float, *, whole: bool) -> float | None:
+    """The guess of an earlier day, if it is one that could be made today."""
+    guess = learner.guess_at(question)
+    if guess is None or not low <= guess <= high:
+        return None
+    if not whole:
+        return guess
+    return int(guess) if float(guess).is_integer() else None
