@@ -17,7 +17,7 @@ from PIL import Image
 from runs import scenario
 
 import simqueue as sq
-from simqueue.widgets import lease_axis, outcomes, tuning
+from simqueue.widgets import curve_axis, subject, tuning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,13 +87,13 @@ class Redraws:
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
     """Which runs are made, as (lease, mean work)."""
     made: list[tuple[float, float]] = []
-    simulate = outcomes.simulate
+    simulate = subject.simulate
 
     def noted(one: sq.Scenario, seed: int) -> sq.Result:
         made.append((float(one.broker.lease), float(one.work.mean)))  # type: ignore[attr-defined]
         return simulate(one, seed)
 
-    monkeypatch.setattr(outcomes, "simulate", noted)
+    monkeypatch.setattr(subject, "simulate", noted)
     return made
 
 
@@ -137,7 +137,7 @@ def test_a_move_changes_picture_words_and_code() -> None:
     before = picture(view)
     view.sliders[LEASE].value = 45
     assert picture(view) != before
-    assert "With a lease of 45 s: " in status(view)
+    assert "With the lease at 45 s: " in status(view)
     assert f'scenario.replace({{"{LEASE}": 45, "{MEAN}": 20}})' in shown(view, "<code>")
     assert view.scenario.broker.lease == 45
 
@@ -149,9 +149,9 @@ def test_the_ring_is_the_run_at_the_setting() -> None:
     changed = small().replace({LEASE: 12, MEAN: 10})
     figures = sq.simulate(changed, seed=7).figures
     assert view.figures == figures
-    x, y = view._picture._left.now.get_data()
+    x, y = view._shown.panels[0].rings[0].get_data()
     assert (x[0], y[0]) == (12, pytest.approx(figures["duplicate_delivery_rate"]))
-    assert view._picture._right.now.get_ydata()[0] == pytest.approx(figures["recovery_mean"])
+    assert view._shown.panels[1].rings[0].get_ydata()[0] == pytest.approx(figures["recovery_mean"])
     assert f"{100 * figures['duplicate_delivery_rate']:.3g} %" in status(view)
 
 
@@ -159,17 +159,17 @@ def test_the_dashed_line_is_the_theory_of_the_setting() -> None:
     """Theory follows the slider of the work."""
     view = tuned()
     view.sliders[MEAN].value = 10
-    x, y = view._picture._left.theory.get_data()
-    assert_allclose(y, np.maximum(np.exp(-x / 10), view._picture._least / 10))
+    x, y = view._shown.panels[0].theory.get_data()
+    assert_allclose(y, np.maximum(np.exp(-x / 10), view._shown.panels[0]._least / 10))
 
 
 def test_settle_draws_the_whole_curve() -> None:
     """The blue points are runs at each lease of the grid, the slider's ends included."""
     view = tuned()
-    assert len(view._picture._left.points.get_xdata()) < lease_axis.POINTS
+    assert len(view._shown.panels[0].lines[0].get_xdata()) < curve_axis.POINTS
     view.settle()
-    x, y = view._picture._left.points.get_data()
-    assert (x[0], x[-1], len(x)) == (1, 60, lease_axis.POINTS)
+    x, y = view._shown.panels[0].lines[0].get_data()
+    assert (x[0], x[-1], len(x)) == (1, 60, curve_axis.POINTS)
     expected = sq.simulate(small().replace({LEASE: int(x[5])}), seed=1).figures
     assert y[5] == pytest.approx(expected["duplicate_delivery_rate"])
 
@@ -179,15 +179,15 @@ def test_shares_of_zero_are_drawn_at_the_bottom() -> None:
     view = sq.widgets.tune(small(crash=None), BOTH)
     view.sliders[MEAN].value, view.sliders[LEASE].value = 5, 60
     assert view.figures["duplicate_delivery_rate"] == 0
-    left = view._picture._left
-    assert left.now.get_ydata()[0] == left.now.axes.get_ylim()[0]
-    assert left.name.get_text() == "none"
+    left = view._shown.panels[0]
+    assert left.rings[0].get_ydata()[0] == left.rings[0].axes.get_ylim()[0]
+    assert left._values[0].get_text() == "none"
 
 
 def test_axes_stay_as_they_are() -> None:
     """Limits are fixed, so that a change is seen as a change of the curve."""
     view = tuned()
-    axes = [view._picture._left.now.axes, view._picture._right.now.axes]
+    axes = [view._shown.panels[0].rings[0].axes, view._shown.panels[1].rings[0].axes]
     before = [(ax.get_xlim(), ax.get_ylim()) for ax in axes]
     view.sliders[MEAN].value = 40
     view.settle()
@@ -229,7 +229,7 @@ def test_the_text_of_the_picture_tells_numbers() -> None:
     view = tuned()
     view.settle()
     text = picture(view).partition('alt="')[2]
-    assert "With a lease of 30 s" in text
+    assert "With the lease at 30 s" in text
     assert "At 1 s: " in text
     assert "At 60 s: " in text
 
@@ -258,7 +258,7 @@ def test_going_back_to_known_settings_costs_nothing(runs: list[tuple[float, floa
     view.settle()
     runs.clear()
     view.sliders[MEAN].value = 20
-    assert len(view._picture._left.points.get_xdata()) == lease_axis.POINTS
+    assert len(view._shown.panels[0].lines[0].get_xdata()) == curve_axis.POINTS
     assert runs == []
 
 
@@ -306,11 +306,11 @@ def test_a_new_move_ends_the_work_for_the_old_one(runs: list[tuple[float, float]
         await rest(view)
         drawn = redraws.count
         await asyncio.sleep(0.01)
-        at_rest = lease_axis.POINTS // tuning.AT_ONCE + 1
+        at_rest = curve_axis.POINTS // tuning.AT_ONCE + 1
         assert redraws.count == drawn == 3 + at_rest
 
     asyncio.run(session())
-    assert [mean for _, mean in runs] == [30, 31] + [32] * (1 + lease_axis.POINTS)
+    assert [mean for _, mean in runs] == [30, 31] + [32] * (1 + curve_axis.POINTS)
 
 
 @pytest.mark.usefixtures("no_pause")
@@ -329,7 +329,7 @@ def test_a_move_in_the_middle_of_the_curve_starts_the_new_one(
     asyncio.run(session())
     means = [mean for _, mean in runs]
     assert means == sorted(means, reverse=True)
-    assert 5 <= means.count(20) < lease_axis.POINTS
+    assert 5 <= means.count(20) < curve_axis.POINTS
 
 
 def test_no_garbage_is_collected_while_a_reader_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,7 +341,7 @@ def test_no_garbage_is_collected_while_a_reader_waits(monkeypatch: pytest.Monkey
         raise sq.HandlerError("it awaited a stranger")
 
     view = tuned()
-    monkeypatch.setattr(outcomes, "simulate", broken)
+    monkeypatch.setattr(subject, "simulate", broken)
     with pytest.raises(sq.HandlerError):
         view.sliders[LEASE].value = 31
     assert states == [False]
@@ -378,7 +378,7 @@ def test_an_error_in_a_run_reaches_the_caller_and_the_reader(
         raise sq.HandlerError("it awaited a stranger")
 
     view = tuned()
-    monkeypatch.setattr(outcomes, "simulate", broken)
+    monkeypatch.setattr(subject, "simulate", broken)
     with pytest.raises(sq.HandlerError, match="stranger"):
         view.sliders[LEASE].value = 31
     assert "it awaited a stranger" in shown(view, 'role="alert"')
@@ -393,7 +393,7 @@ def test_an_error_in_the_background_is_not_swallowed(monkeypatch: pytest.MonkeyP
 
     async def session() -> Any:
         view = tuned()
-        monkeypatch.setattr(outcomes, "simulate", broken)
+        monkeypatch.setattr(subject, "simulate", broken)
         await rest(view)
         assert isinstance(view._task.exception(), sq.HandlerError)
         return view
@@ -437,8 +437,8 @@ def test_a_scenario_that_may_never_end_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"figure": "jobs"}, "figure must be one of"),
-        ({"goals": {"few": {"duplicates": 1}}}, "goals: the figure must be one of"),
+        ({"figures": "duplicates"}, "figures must be one of"),
+        ({"goals": {"few": {"duplicates": 1}}}, "figures must be one of"),
         (
             {"goals": {"few": {"crashes": "x"}}},
             "goals: the most of crashes must be a finite number",
@@ -460,16 +460,18 @@ def test_without_a_slider_for_the_lease_the_brokers_own_is_on_the_x_axis() -> No
     """The curve reaches to four times the lease; the ring stands at the lease."""
     view = tuned({MEAN: (5, 40)})
     view.settle()
-    x = view._picture._left.points.get_xdata()
+    x = view._shown.panels[0].lines[0].get_xdata()
     assert (x[0], x[-1]) == (5, 120)
-    assert view._picture._left.now.get_xdata()[0] == 30
+    assert view._shown.panels[0].rings[0].get_xdata()[0] == 30
     assert shown(view, "<code>").count("broker.lease") == 0
 
 
-def test_a_broker_without_a_lease_needs_a_slider_for_it() -> None:
-    """There is nothing to draw the curve against."""
-    with pytest.raises(ValueError, match="the broker has no lease"):
-        sq.widgets.tune(small(lease=None, crash=None), {MEAN: (5, 40)})
+def test_without_any_lease_the_first_slider_is_on_the_x_axis() -> None:
+    """Duplicate effects against it: there is no trade to show."""
+    view = sq.widgets.tune(small(lease=None, crash=None), {MEAN: (5, 40), "jobs": (10, 90)})
+    assert len(view._shown.panels) == 1
+    assert view._shown.panels[0].settings.figure == "duplicate_effect_rate"
+    assert "With the work, mean at 20 s: " in status(view)
 
 
 # Goals and guesses
@@ -505,12 +507,12 @@ def test_a_guess_is_drawn_on_the_curve() -> None:
     """As a diamond at the lease that was asked about, as soon as it is made."""
     guess = sq.widgets.predict("Which share?", unit="%")
     view = tuned(guess=guess)
-    assert not view._picture._guess.get_visible()
+    assert not view._shown.guess.get_visible()
     before = picture(view)
     keep(guess, 40)
     assert picture(view) != before
-    assert view._picture._guess.get_visible()
-    assert [each[0] for each in view._picture._guess.get_data()] == [30, 0.4]
+    assert view._shown.guess.get_visible()
+    assert [each[0] for each in view._shown.guess.get_data()] == [30, 0.4]
 
 
 def test_a_guess_is_compared_with_what_happened() -> None:

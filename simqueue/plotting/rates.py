@@ -22,6 +22,7 @@ from simqueue.plotting.drawing import (
     use_log_seconds,
     use_percent,
 )
+from simqueue.plotting.figure_axes import axis_of
 from simqueue.plotting.labels import NamedLine, name_lines
 from simqueue.plotting.lease_sweep import LEASES, Line, Sweep
 
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = ["LEASES", "RATES", "duplicate_rate"]
 
-RATES = {
-    "duplicate_effect_rate": "jobs with a duplicate effect",
-    "duplicate_delivery_rate": "jobs delivered more than once",
-    "dead_letter_rate": "jobs in the dead-letter queue",
-    "lost_rate": "jobs lost",
-    "wasted_work": "busy time wasted",
-}
+RATES = (
+    "duplicate_effect_rate",
+    "duplicate_delivery_rate",
+    "dead_letter_rate",
+    "lost_rate",
+    "wasted_work",
+)
 RECOVERY = "recovery_mean"
 
 
@@ -106,7 +107,7 @@ def _axes(ax: Any, two: bool) -> tuple[Any, Any]:
 
 
 def _draw_rates(ax: Any, sweep: Sweep, figure: str, *, log: bool) -> None:
-    _label(ax, sweep, f"{RATES[figure]} (%)", "Too short: duplicates")
+    _label(ax, sweep, axis_of(figure).label, "Too short: duplicates")
     named = _draw_simulated(ax, sweep, figure, most=1.0)
     if figure.startswith("duplicate"):
         named += _draw_theory(ax, sweep, lease_theory.share_outlasting, _title(sweep), False)

@@ -12,9 +12,9 @@ import numpy as np
 from simqueue import checks
 from simqueue.story import seconds
 from simqueue.widgets import replay_picture, replay_words
+from simqueue.widgets.garbage import nothing_collected
 from simqueue.widgets.replay_layout import layout_of
 from simqueue.widgets.replay_tape import Tape
-from simqueue.widgets.tuning import nothing_collected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,9 @@ import ipywidgets
 from simqueue import checks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from simqueue.scenario import Scenario
+    from simqueue.widgets.subject import Subject
 
 NAMES = {
     "arrivals.interval": "Time between jobs (seconds)",
@@ -39,40 +39,36 @@ NAMES = {
 STEPS = 100
 
 
-def slider(scenario: Scenario, name: str, bounds: Sequence[float]) -> Any:
-    """Return a slider for the dotted parameter `name`, standing where the scenario has it.
+def label(name: str, labels: Mapping[str, str]) -> str:
+    """The parameter's name in words, with its unit in brackets."""
+    words = labels.get(name) or NAMES.get(name) or name.replace(".", " ").replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def slider(subject: Subject, name: str, bounds: Sequence[float], labels: Mapping[str, str]) -> Any:
+    """Return a slider for the parameter `name`, standing where the subject has it.
 
     `bounds` are (low, high) or (low, high, step). The slider moves in whole numbers where these
-    and the scenario's own value are whole, and in steps of a hundredth of the range otherwise.
+    and the subject's own value are whole, and in steps of a hundredth of the range otherwise.
     """
     low, high, step = _checked(name, bounds)
-    value = _value(scenario, name, low, high)
+    value = checks.between(f"{name}, where its slider starts,", subject.value(name), low, high)
     whole = all(float(each).is_integer() for each in (low, high, value, step or 1))
     step = step or (1 if whole else (high - low) / STEPS)
     # Both ends must be possible: better a sentence now than halfway along the slider.
     for end in (low, high):
-        scenario.replace({name: int(end) if whole else end})
+        subject.check({name: int(end) if whole else end})
     kind, number = (ipywidgets.IntSlider, int) if whole else (ipywidgets.FloatSlider, float)
     return kind(
         value=number(value),
         min=number(low),
         max=number(high),
         step=number(step),
-        description=NAMES.get(name, name.replace(".", " ").replace("_", " ")),
+        description=label(name, labels),
         continuous_update=True,
         style={"description_width": "16em"},
         layout=ipywidgets.Layout(width="46em", max_width="100%"),
     )
-
-
-def current(scenario: Scenario, name: str) -> Any:
-    """Return the scenario's own value of the dotted parameter `name`."""
-    found: Any = scenario
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise checks.fail("the slider's parameter", name, "one that the scenario has")
-        found = getattr(found, part)
-    return found
 
 
 def _checked(name: str, bounds: Sequence[float]) -> tuple[float, float, float | None]:
@@ -87,8 +83,3 @@ def _checked(name: str, bounds: Sequence[float]) -> tuple[float, float, float | 
     if not low < high or (step is not None and step <= 0):
         raise checks.fail(f"the range of {name}", bounds, allowed)
     return low, high, step
-
-
-def _value(scenario: Scenario, name: str, low: float, high: float) -> float:
-    value = current(scenario, name)
-    return checks.between(f"{name}, where its slider starts,", value, low, high)

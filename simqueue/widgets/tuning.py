@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-from contextlib import contextmanager
+from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
 from simqueue import checks
-from simqueue.figures import DESCRIPTIONS
 from simqueue.model.progress import NeverSettles
 from simqueue.plotting.drawing import img_tag
-from simqueue.plotting.lease_sweep import LEASES
-from simqueue.plotting.rates import RATES
-from simqueue.widgets import lease_axis, words
-from simqueue.widgets.lease_picture import HEIGHT, WIDTH, LeasePicture, View
+from simqueue.plotting.figure_axes import axis_named
+from simqueue.widgets import curve_axis, words
+from simqueue.widgets.curve_picture import HEIGHT, WIDTH, CurvePicture, Tops
+from simqueue.widgets.garbage import nothing_collected
+from simqueue.widgets.goals import Goals
 from simqueue.widgets.outcomes import Outcomes
-from simqueue.widgets.sliders import current, slider
+from simqueue.widgets.panel import View
+from simqueue.widgets.panels import panels_of, theory_along
+from simqueue.widgets.sliders import label, slider
+from simqueue.widgets.subject import subject_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+    from simqueue.distributions import Distribution, Floats
     from simqueue.scenario import Scenario
     from simqueue.widgets.prediction import Prediction
 
@@ -32,52 +36,75 @@ BREATH = 0.005
 """Seconds between two points of it, in which a move can come in."""
 AT_ONCE = 4
 """Points that are drawn together, because a new picture costs more than a new point."""
+MOST_LINES = 4
+"""So many can be told apart, and simulated while somebody drags a slider."""
 
 
 def tune(
-    scenario: Scenario,
+    scenario: Scenario | Callable[..., Any],
     parameters: Mapping[str, Sequence[float]],
     *,
     x: str | None = None,
-    figure: str = "duplicate_delivery_rate",
-    goals: Mapping[str, Mapping[str, float]] | None = None,
+    figures: str | Sequence[str] | None = None,
+    lines: Mapping[str, Mapping[str, Any]] | None = None,
+    labels: Mapping[str, str] | None = None,
+    goals: Mapping[str, Mapping[str, float | Sequence[float]]] | None = None,
     guess: Prediction | None = None,
     seed: int = 1,
 ) -> Tune:
     """Return a slider for each of the `parameters`, and the picture that they move.
 
-    The picture has the lease (the visibility timeout) on its x axis: the share of jobs delivered
-    more than once on the left, the wait after a crash on the right, simulated and in theory. A move
-    draws the run at the new settings and the theory at once; when the sliders rest, the simulated
-    curve follows, a few points at a time. Every run has the same seed, so what changes is due to
-    the move.
+    The picture has one parameter on its x axis, and one or two figures against it. A move draws the
+    run at the new settings at once; when the sliders rest, the curve follows, a few points at a
+    time. Every run has the same seed, so what changes is due to the move.
+
+    Over a lease (a visibility timeout) it shows, unless you ask for other figures, the share of
+    jobs delivered more than once and the wait after a crash, with the theory of both.
 
     Parameters
     ----------
     scenario
-        Where the sliders start, and where Reset returns to.
+        Where the sliders start, and where Reset returns to. Or a function that returns one, for
+        parameters that no scenario has; its parameters start at their defaults. The function may
+        also return figures of its own, as a dict of numbers by name ("calls per job (calls)").
     parameters
-        Dotted names, as for `Scenario.replace`, and for each (low, high) or (low, high, step).
+        Dotted names, as for `Scenario.replace`, or the function's parameters, and for each
+        (low, high) or (low, high, step).
     x
         The parameter on the x axis; by default the first of `parameters` that is a lease, or the
-        broker's own.
-    figure
-        The share on the left: "duplicate_delivery_rate", "duplicate_effect_rate",
-        "dead_letter_rate", "lost_rate" or "wasted_work".
+        broker's own if neither `figures` nor `lines` are given, or the first.
+    figures
+        One or two names of `simqueue.figures.DESCRIPTIONS`, or of the function's own.
+    lines
+        What to compare: for each line its name and what is different, as for `Scenario.replace`, or
+        as arguments of the function.
+    labels
+        Names of parameters in words, with the unit in brackets, where there is none yet.
     goals
-        Places to find: for each, its text and the most that figures of the run at the sliders may
-        be there, by their names (`simqueue.figures.DESCRIPTIONS`). A place once found stays ticked.
+        Places to find: for each, its text and the most that figures of the first line may be there,
+        or the least and the most. A place once found stays ticked.
     guess
-        A guess of that share in percent, from `predict`; it is drawn once it is made.
+        A guess of the first figure where the sliders start, from `predict` (a share in percent); it
+        is drawn once it is made.
     seed
         Of all runs.
 
     Raises
     ------
     ValueError
-        For a parameter, range or figure that is not possible; or if the scenario might never end.
+        For a parameter, range or figure that is not possible; or if a scenario might never end.
     """
-    return Tune(scenario, parameters, x=x, figure=figure, goals=goals or {}, guess=guess, seed=seed)
+    return Tune(
+        scenario,
+        parameters,
+        x=x,
+        figures=[figures] if isinstance(figures, str) else figures,
+        lines=lines,
+        labels=labels or {},
+        goals=goals or {},
+        guess=guess,
+        seed=seed,
+    )
 
 
 class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
@@ -88,40 +115,43 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
     sliders
         By parameter.
     scenario
-        The scenario with the sliders' settings.
+        The scenario with the sliders' settings (or what the function returns for them).
     error
         What went wrong at the last move or after it; None if nothing did.
     """
 
     def __init__(
         self,
-        scenario: Scenario,
+        scenario: Scenario | Callable[..., Any],
         parameters: Mapping[str, Sequence[float]],
         *,
         x: str | None,
-        figure: str,
-        goals: Mapping[str, Mapping[str, float]],
+        figures: Sequence[str] | None,
+        lines: Mapping[str, Mapping[str, Any]] | None,
+        labels: Mapping[str, str],
+        goals: Mapping[str, Mapping[str, float | Sequence[float]]],
         guess: Prediction | None,
         seed: int,
     ) -> None:
         if not parameters:
             raise checks.fail("parameters", dict(parameters), "dotted names with their ranges")
-        self._figure = checks.one_of("figure", figure, RATES)
-        self._start = scenario
-        self._lease = lease_axis.parameter(scenario, parameters, x)
-        self._word = LEASES.get(self._lease, self._lease)
-        self.sliders = {name: slider(scenario, name, bounds) for name, bounds in parameters.items()}
-        axis = lease_axis.of(self.sliders.get(self._lease), self._here)
-        self._leases, self._fine = axis.leases, axis.fine
-        self._outcomes = Outcomes(scenario, self._lease, seed)
-        self._quick, self._sharp = (self._new_picture(sharpness) for sharpness in (1, 2))
-        self._picture = self._quick
-        for most in goals.values():
-            for name, value in most.items():
-                checks.one_of("goals: the figure", name, DESCRIPTIONS)
-                checks.number(f"goals: the most of {name}", value)
-        self._goals = dict(goals)
-        self._found: set[str] = set()
+        self._subject = subject = subject_of(scenario, checks.whole("seed", seed))
+        trade = figures is None and lines is None
+        self._x = curve_axis.parameter(subject, parameters, x, of_lease=trade)
+        self.sliders = {
+            name: slider(subject, name, bounds, labels) for name, bounds in parameters.items()
+        }
+        self._lines = checked_lines(lines)
+        axis = curve_axis.of(self.sliders.get(self._x), self._here, len(self._lines))
+        self._places, self._fine = axis.places, axis.fine
+        self._panels = panels_of(subject, self._x, figures, self._places[-1])
+        self._x_label = label(self._x, labels)
+        self._outcomes = Outcomes(subject, self._lines, seed)
+        # Where the sliders start everything must be possible: what is wrong here is raised.
+        self._outcomes.at(self._at(self._here))
+        self._theories: dict[Distribution | None, Mapping[str, Floats]] = {}
+        self._tops = Tops()
+        self._goals = Goals(subject, goals)
         self._guess = guess
         self._held = False
         self._task: asyncio.Task[None] | None = None
@@ -154,21 +184,22 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
         return {name: each.value for name, each in self.sliders.items()}
 
     @property
-    def scenario(self) -> Scenario:
-        """The scenario with the sliders' settings."""
-        return self._start.replace(self.settings)
+    def scenario(self) -> Any:
+        """The scenario with the sliders' settings, or what the function returns for them."""
+        return self._subject.replaced(self.settings)
 
     @property
     def figures(self) -> Mapping[str, float]:
-        """The figures of the run at the sliders' settings."""
-        return self._outcomes.at(self._at(self._here)).figures
+        """The figures of the first line's run at the sliders' settings."""
+        return self._outcomes.at(self._at(self._here))[0].figures
 
     def reset(self, _: Any = None) -> None:
         """Put all sliders back to the scenario's own values, and draw once."""
         self._held = True
         for name, each in self.sliders.items():
-            each.value = current(self._start, name)
+            each.value = self._subject.value(name)
         self._held = False
+        self._tops.clear()
         self._moved()
 
     def settle(self) -> None:
@@ -178,38 +209,64 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
         """
         self._stop()
         if self.error is None:
-            for lease in self._missing():
-                self._outcomes.at(self._at(lease))
+            for place in self._missing():
+                self._outcomes.at(self._at(place))
             self._show(self._sharp)
         if self.error is not None:
             raise self.error
 
     @property
-    def _here(self) -> float:
-        """The lease at the sliders' settings."""
-        if self._lease in self.sliders:
-            return float(self.sliders[self._lease].value)
-        return float(current(self._start, self._lease))
+    def picture_at_rest(self) -> str:
+        """The picture as it is now, as an SVG: for pages on which nothing runs."""
+        return self._quick.svg(self._view())
 
-    def _at(self, lease: float) -> dict[str, Any]:
-        """The sliders' settings with another lease."""
-        whole = float(lease).is_integer()
-        return self.settings | {self._lease: int(lease) if whole else float(lease)}
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        """As for every widget, and picture and words for where no widget can be shown."""
+        bundle: dict[str, Any] = dict(super()._repr_mimebundle_(**options) or {})
+        bundle["text/html"] = self._image.value + self._status.value
+        return bundle
 
-    def _missing(self) -> list[float]:
-        """The leases of the curve that were not simulated yet, so that its shape shows early."""
-        leases = lease_axis.coarse_first(self._leases)
-        return [each for each in leases if not self._outcomes.knows(self._at(each))]
+    @cached_property
+    def _quick(self) -> CurvePicture:
+        """For the time in which sliders move."""
+        return self._new_picture(1)
 
-    def _new_picture(self, sharpness: int) -> LeasePicture:
-        return LeasePicture(
-            self._word,
-            (self._leases[0], self._leases[-1]),
-            self._figure,
-            RATES[self._figure],
-            self._start.jobs or 1,
+    @cached_property
+    def _sharp(self) -> CurvePicture:
+        """For the time in which they rest."""
+        return self._new_picture(2)
+
+    def _new_picture(self, sharpness: int) -> CurvePicture:
+        return CurvePicture(
+            self._panels,
+            self._x_label,
+            (self._places[0], self._places[-1]),
+            self._names,
+            self._subject.jobs,
+            self._tops,
             sharpness=sharpness,
         )
+
+    @property
+    def _names(self) -> list[str]:
+        return list(self._lines)
+
+    @property
+    def _here(self) -> float:
+        """Where the sliders stand on the x axis."""
+        if self._x in self.sliders:
+            return float(self.sliders[self._x].value)
+        return float(self._subject.value(self._x))
+
+    def _at(self, place: float) -> dict[str, Any]:
+        """The sliders' settings at another place on the x axis."""
+        whole = float(place).is_integer()
+        return self.settings | {self._x: int(place) if whole else float(place)}
+
+    def _missing(self) -> list[float]:
+        """The places of the curve that were not simulated yet, so that its shape shows early."""
+        places = curve_axis.coarse_first(self._places)
+        return [each for each in places if not self._outcomes.knows(self._at(each))]
 
     def _moved(self, _: Any = None) -> None:
         if self._held:
@@ -239,8 +296,8 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
     async def _refine(self) -> None:
         await asyncio.sleep(PAUSE)
         try:
-            for count, lease in enumerate(self._missing(), start=1):
-                self._outcomes.at(self._at(lease))
+            for count, place in enumerate(self._missing(), start=1):
+                self._outcomes.at(self._at(place))
                 if count % AT_ONCE == 0:
                     self._show()
                 await asyncio.sleep(BREATH)
@@ -258,41 +315,47 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
         self.error = error
         self._status.value = words.alert(error)
 
-    def _show(self, picture: LeasePicture | None = None) -> None:
-        self._picture = picture or self._quick
+    def _show(self, picture: CurvePicture | None = None) -> None:
+        view = self._view()
+        self._shown = picture or self._quick
+        x = axis_named(self._x_label)
+        alt = words.alternative(view, self._names, self._panels, x)
+        self._image.value = img_tag(self._shown.png(view), alt, WIDTH, HEIGHT)
+        self._status.value = words.status(words.outcome(view, self._names, self._panels, x))
+        self._goals.look(view.now[0].figures)
+        self._tasks.value = self._goals.as_html()
+        self._code.value = words.code(self._subject.code(self.settings))
+
+    def _view(self) -> View:
         settings = self._at(self._here)
-        now = self._outcomes.at(settings)
-        known = [each for each in self._leases if self._outcomes.knows(self._at(each))]
-        view = View(
-            now=now,
-            points=[self._outcomes.at(self._at(each)) for each in known],
-            theory=self._outcomes.theory(settings, self._fine),
+        known = [place for place in self._places if self._outcomes.knows(self._at(place))]
+        return View(
+            x=self._here,
+            now=self._outcomes.at(settings),
+            points=[(place, self._outcomes.at(self._at(place))) for place in known],
+            fine=self._fine,
+            theory=self._theory(settings),
             guess=self._guess_point(),
         )
-        said = words.outcome(view, self._word, self._figure)
-        alt = words.alternative(view, self._word, self._figure)
-        self._image.value = img_tag(self._picture.png(view), alt, WIDTH, HEIGHT)
-        self._status.value = words.status(said)
-        self._found |= words.found(self._goals, now.figures)
-        self._tasks.value = words.goals(self._goals, self._found)
-        self._code.value = words.code(self.settings)
+
+    def _theory(self, settings: Mapping[str, Any]) -> Mapping[str, Floats]:
+        """Of the work at the settings; worked out once for each."""
+        work = self._subject.work(settings)
+        if work not in self._theories:
+            self._theories[work] = theory_along(self._panels, work, self._fine)
+        return self._theories[work]
 
     def _guess_point(self) -> tuple[float, float] | None:
         if self._guess is None or self._guess.value is None:
             return None
-        return float(current(self._start, self._lease)), self._guess.value / 100
+        value = self._guess.value / (100 if self._panels[0].axis.is_share else 1)
+        return float(self._subject.value(self._x)), value
 
 
-@contextmanager
-def nothing_collected() -> Iterator[None]:
-    """Put garbage collection off: going through all of a notebook's objects takes 100 ms or more.
-
-    It comes later, while the rest of the curve is simulated and nobody waits.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+def checked_lines(lines: Mapping[str, Mapping[str, Any]] | None) -> Mapping[str, Any]:
+    """The lines to compare; a single one without changes is just the simulation."""
+    if lines is None:
+        return {"simulated": {}}
+    if not isinstance(lines, Mapping) or not 0 < len(lines) <= MOST_LINES:
+        raise checks.fail("lines", lines, f"1 to {MOST_LINES} names, each with what is different")
+    return lines

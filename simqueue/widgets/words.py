@@ -4,53 +4,83 @@ from __future__ import annotations
 
 import html
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from simqueue.plotting.drawing import percent, seconds
-from simqueue.plotting.rates import RATES
+import numpy as np
+
+from simqueue.plotting.figure_axes import FIGURE_AXES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Sequence
 
-    from simqueue.widgets.lease_picture import View
-
-Goals = dict[str, "Mapping[str, float]"]
-
-
-def outcome(view: View, word: str, figure: str) -> str:
-    """What the run at the sliders' settings came to; `word` is what the lease is called."""
-    now = view.now
-    duplicates, wait = view.theory.at(now.lease)
-    share = f"{percent(now.figures[figure])} of {RATES[figure]}"
-    if figure.startswith("duplicate"):
-        share += f" (theory: {percent(duplicates)})"
-    parts = [f"With a {word} of {seconds(now.lease)}: {share}."]
-    dead = now.figures["dead_letter_rate"]
-    if dead and figure != "dead_letter_rate":
-        parts.append(f"{percent(dead)} of the jobs ended in the dead-letter queue.")
-    if len(now.waits):
-        crashes = "1 crash" if len(now.waits) == 1 else f"{len(now.waits):,} crashes"
-        theory = "" if math.isnan(wait) else f"; theory: {seconds(wait)}"
-        parts.append(
-            f"After a crash its job waited {seconds(now.figures['recovery_mean'])} on average "
-            f"({crashes}{theory})."
-        )
-    return " ".join(parts)
+    from simqueue.plotting.figure_axes import FigureAxis
+    from simqueue.widgets.panel import View
+    from simqueue.widgets.panels import PanelSettings
+    from simqueue.widgets.subject import Outcome
 
 
-def alternative(view: View, word: str, figure: str) -> str:
-    """The picture for those who do not see it."""
-    ends = [view.points[0], view.points[-1]] if len(view.points) > 1 else []
-    curve = " ".join(
-        f"At {seconds(each.lease)}: {percent(each.figures[figure])}"
-        + ("." if math.isnan(wait) else f", {seconds(wait)}.")
-        for each in ends
-        for wait in [each.figures["recovery_mean"]]
+def outcome(
+    view: View, names: Sequence[str], panels: Sequence[PanelSettings], x: FigureAxis
+) -> str:
+    """What the runs at the sliders' settings came to; `x` names what stands on the x axis."""
+    begin = f"With the {x.words} at {x.text(view.x)}: "
+    if len(names) == 1:
+        return begin + _one(view, panels)
+    each_line = (
+        f"{name}: " + ", ".join(_value(panel, each) for panel in panels)
+        for name, each in zip(names, view.now, strict=True)
     )
-    return (
-        f"Two curves against the {word}: {RATES[figure]}, and the mean wait after a crash. "
-        f"{outcome(view, word, figure)} {curve}"
-    ).strip()
+    return begin + "; ".join(each_line) + "."
+
+
+def _one(view: View, panels: Sequence[PanelSettings]) -> str:
+    (now,) = view.now
+    parts = []
+    for panel in panels:
+        said = _value(panel, now)
+        if panel.figure in view.theory:
+            expected = float(np.interp(view.x, view.fine, view.theory[panel.figure]))
+            notes = [] if math.isnan(expected) else [f"theory: {panel.axis.text(expected)}"]
+            if panel.waits:
+                count = len(now.waits)
+                notes.insert(0, "1 crash" if count == 1 else f"{count:,} crashes")
+            said += f" ({'; '.join(notes)})" if notes else ""
+        if not math.isnan(now.figures[panel.figure]):
+            parts.append(said)
+    dead = now.figures.get("dead_letter_rate", 0)
+    if dead and "dead_letter_rate" not in {panel.figure for panel in panels}:
+        parts.append(FIGURE_AXES["dead_letter_rate"].sentence(dead))
+    return "; ".join(parts) + "."
+
+
+def _value(panel: PanelSettings, outcome: Outcome) -> str:
+    value = outcome.figures[panel.figure]
+    return f"no {panel.axis.words}" if math.isnan(value) else panel.axis.sentence(value)
+
+
+def alternative(
+    view: View, names: Sequence[str], panels: Sequence[PanelSettings], x: FigureAxis
+) -> str:
+    """The picture for those who do not see it."""
+    drawn = " and ".join(panel.axis.words for panel in panels)
+    curves = "Curves" if len(panels) > 1 or len(names) > 1 else "A curve"
+    ends = [view.points[0], view.points[-1]] if len(view.points) > 1 else []
+    told = [
+        f"At {x.text(place)}: "
+        + "; ".join(
+            ", ".join(filter(None, [name if len(names) > 1 else "", *_texts(panels, each)]))
+            for name, each in zip(names, outcomes, strict=True)
+        )
+        + "."
+        for place, outcomes in ends
+    ]
+    begin = f"{curves} against the {x.words}: {drawn}."
+    return " ".join([begin, outcome(view, names, panels, x), *told])
+
+
+def _texts(panels: Sequence[PanelSettings], outcome: Outcome) -> list[str]:
+    values = [(panel, outcome.figures[panel.figure]) for panel in panels]
+    return [panel.axis.text(value) for panel, value in values if not math.isnan(value)]
 
 
 def status(text: str) -> str:
@@ -64,27 +94,6 @@ def alert(error: Exception) -> str:
     return f'<p role="alert"><b>Not possible:</b> {html.escape(said)}</p>'
 
 
-def code(settings: Mapping[str, Any]) -> str:
+def code(text: str) -> str:
     """The settings as a line of Python to copy."""
-    changed = ", ".join(f'"{name}": {value!r}' for name, value in settings.items())
-    return f"<p>As code: <code>{html.escape(f'scenario.replace({{{changed}}})')}</code></p>"
-
-
-def found(goals: Goals, figures: Mapping[str, float]) -> set[str]:
-    """The goals that these figures meet."""
-    return {
-        text
-        for text, most in goals.items()
-        if all(figures[name] <= value for name, value in most.items())
-    }
-
-
-def goals(goals: Goals, ticked: Collection[str]) -> str:
-    """The list of places to find, those in `ticked` ticked."""
-    items = "".join(
-        f"<li>☑ {html.escape(text)} <b>Found.</b></li>"
-        if text in ticked
-        else f"<li>☐ {html.escape(text)}</li>"
-        for text in goals
-    )
-    return items and f'<ul style="list-style: none; padding: 0">{items}</ul>'
+    return f"<p>As code: <code>{html.escape(text)}</code></p>"

@@ -28,12 +28,12 @@ def lesson(notebook: Callable[[str], NotebookPage]) -> NotebookPage:
 
 def curve(lesson: NotebookPage) -> Locator:
     """The picture that the sliders move."""
-    return lesson.page.locator("img[alt^='Two curves against the visibility timeout']")
+    return lesson.page.locator("img[alt^='Curves against the visibility timeout']")
 
 
 def status(lesson: NotebookPage) -> Locator:
     """What the picture says in words."""
-    return lesson.page.get_by_role("status").filter(has_text="With a visibility timeout of")
+    return lesson.page.get_by_role("status").filter(has_text="With the visibility timeout at")
 
 
 def source(lesson: NotebookPage) -> str:
@@ -57,7 +57,7 @@ def still(lesson: NotebookPage) -> str:
     lesson.page.evaluate(
         """async () => {
             const find = () => document.querySelector(
-                "img[alt^='Two curves against the visibility timeout']").src;
+                "img[alt^='Curves against the visibility timeout']").src;
             let last = find(), since = performance.now();
             while (performance.now() - since < 2000) {
                 await new Promise(done => setTimeout(done, 50));
@@ -75,7 +75,7 @@ def watch_size(lesson: NotebookPage) -> None:
             window.sizes = new Set();
             const look = () => {
                 const image = document.querySelector(
-                    "img[alt^='Two curves against the visibility timeout']");
+                    "img[alt^='Curves against the visibility timeout']");
                 const box = image ? image.getBoundingClientRect() : {width: 0, height: 0};
                 window.sizes.add(`${Math.round(box.width)} x ${Math.round(box.height)}`);
                 requestAnimationFrame(look);
@@ -93,7 +93,7 @@ def test_sliders_move_the_curve_and_reset_brings_it_back(lesson: NotebookPage) -
     timeout.focus()
     for _ in range(10):
         timeout.press("ArrowRight")
-    status(lesson).filter(has_text="timeout of 40 s:").wait_for()
+    status(lesson).filter(has_text="timeout at 40 s:").wait_for()
     assert lesson.readout(TIMEOUT).text_content() == "40"
     assert source(lesson) != first
     assert lesson.page.get_by_text('"broker.visibility_timeout": 40').count() == 1
@@ -108,7 +108,7 @@ def test_sliders_move_the_curve_and_reset_brings_it_back(lesson: NotebookPage) -
     assert not sizes[0].startswith("0")
 
     lesson.page.get_by_role("button", name="Reset").click()
-    status(lesson).filter(has_text="timeout of 30 s:").wait_for()
+    status(lesson).filter(has_text="timeout at 30 s:").wait_for()
     assert still(lesson) == first
     assert lesson.readout(PERCENTILE).text_content() == "90"
     lesson.assert_no_errors()
