@@ -50,7 +50,7 @@ from simqueue.scenario import Scenario, Workers
 from simqueue.simulation import simulate
 
 if TYPE_CHECKING:
-    from simqueue import exercises, exploration, incidents, testing, trace, widgets
+    from simqueue import course, exercises, exploration, incidents, testing, trace, widgets
     from simqueue import plotting as plot
     from simqueue.advice import advise
     from simqueue.experiments import compare, cross, sweep
@@ -98,6 +98,7 @@ __all__ = [
     "backoff",
     "brokers",
     "compare",
+    "course",
     "cross",
     "exercises",
     "exploration",
@@ -119,6 +120,7 @@ __all__ = [
 _LATER = {
     "advise": "simqueue.advice",
     "compare": "simqueue.experiments",
+    "course": "simqueue.course",
     "cross": "simqueue.experiments",
     "exercises": "simqueue.exercises",
     "exploration": "simqueue.exploration",

@@ -21,6 +21,7 @@ from simqueue import cli as command_line
 from simqueue.cli import lab
 from simqueue.cli.app import cli
 from simqueue.cli.values import values_in
+from simqueue.course import notebooks
 from simqueue.figures import DESCRIPTIONS
 from simqueue.kinds import plain_value
 from simqueue.scenario_file import dumps, load
@@ -83,12 +84,13 @@ def test_the_help_begins_with_a_question_and_names_the_commands():
     text = said("--help")
     assert text.split("\n\n")[1].strip().endswith("?")
     assert set(re.findall(r"^  (\w+)  ", text.split("Commands:")[1], flags=re.M)) == {
-        "run", "sweep", "advise", "brokers", "incident", "lab", "hint", "grade",
+        "run", "sweep", "advise", "brokers", "incident", "lab", "hint", "progress", "grade",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "sweep", "advise", "brokers", "incident", "lab", "hint", "grade"]
+    "command",
+    ["run", "sweep", "advise", "brokers", "incident", "lab", "hint", "progress", "grade"],
 )
 def test_each_help_teaches(command):
     """A question first, then two examples, in 80 columns."""
@@ -468,9 +470,9 @@ def test_without_matplotlib_advise_says_so_and_goes_on(monkeypatch):
 def test_lab_opens_the_first_notebook_on_loopback(folder, monkeypatch):
     """On this machine only, at the first page, and without asking about news."""
     (folder / "notebooks").mkdir()
-    for name in ("02_b.ipynb", "00_a.ipynb"):
+    for name in ("02_b.ipynb", "00_start_here.ipynb"):
         (folder / "notebooks" / name).write_text("{}")
-    monkeypatch.setattr(lab, "__file__", str(folder / "simqueue" / "cli" / "lab.py"))
+    monkeypatch.setattr(notebooks, "__file__", str(folder / "simqueue" / "course" / "x.py"))
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "elsewhere")
     seen = []
 
@@ -489,7 +491,7 @@ def test_lab_opens_the_first_notebook_on_loopback(folder, monkeypatch):
     assert {
         "--ServerApp.ip=127.0.0.1",
         f"--ServerApp.root_dir={folder}",
-        "--LabApp.default_url=/lab/tree/notebooks/00_a.ipynb",
+        "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb",
         "--ServerApp.port=18999",
         "--ServerApp.open_browser=False",
     } <= set(argv)
@@ -497,11 +499,11 @@ def test_lab_opens_the_first_notebook_on_loopback(folder, monkeypatch):
 
 def test_lab_says_what_is_missing(folder, monkeypatch):
     """The notebooks, or JupyterLab: one sentence each."""
-    monkeypatch.setattr(lab, "__file__", str(folder / "simqueue" / "cli" / "lab.py"))
+    monkeypatch.setattr(notebooks, "__file__", str(folder / "simqueue" / "course" / "x.py"))
     called = call("lab")
     assert called.exit_code == 2
     assert called.stderr.startswith("Error: The notebooks of the course are not here: run this in")
-    (folder / "01.ipynb").write_text("{}")
+    (folder / "00_start_here.ipynb").write_text("{}")
     monkeypatch.setattr(lab.importlib.util, "find_spec", lambda _: None)
     called = call("lab")
     assert called.exit_code == 1

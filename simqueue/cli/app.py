@@ -14,6 +14,7 @@ from simqueue.cli.grade import grade
 from simqueue.cli.hint import hint
 from simqueue.cli.incident import incident
 from simqueue.cli.lab import lab
+from simqueue.cli.progress import progress
 from simqueue.cli.run import run
 from simqueue.cli.sweep import sweep
 from simqueue.context import HandlerError
@@ -80,5 +81,5 @@ def cli() -> None:
     """The command `simqueue` itself."""
 
 
-for command in (run, sweep, advise, brokers, incident, lab, hint, grade):
+for command in (run, sweep, advise, brokers, incident, lab, hint, progress, grade):
     cli.add_command(command)

@@ -39,6 +39,8 @@ On another port, to open the printed address yourself:
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def lab(port: int | None, no_browser: bool) -> None:
     """The command `simqueue lab`."""
+    from simqueue.course.notebooks import find_notebooks
+
     notebooks = find_notebooks()
     if importlib.util.find_spec("jupyterlab") is None:
         raise ImportError("The course needs JupyterLab: pip install 'simqueue[course]'.")
@@ -63,29 +65,14 @@ def be_quiet_about_news(folder: Path) -> None:
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, places))
 
 
-def find_notebooks() -> Path:
-    """Return the folder of the course: beside the package, or in the current folder.
-
-    Raises ValueError with one sentence if there is none.
-    """
-    here = Path.cwd()
-    repository = Path(__file__).resolve().parents[2]
-    for folder in (repository / "notebooks", here / "notebooks", here):
-        if any(folder.glob("[0-9]*.ipynb")):
-            return folder
-    raise ValueError(
-        "The notebooks of the course are not here: run this in the folder of a clone of simqueue."
-    )
-
-
 def lab_arguments(notebooks: Path, port: int | None, no_browser: bool) -> list[str]:
     """Return JupyterLab's command line: on loopback, at the first notebook, without news."""
-    first = min(path.name for path in notebooks.glob("[0-9]*.ipynb"))
-    root = notebooks.parent
+    from simqueue.course.notebooks import START
+
     arguments = [
         f"--ServerApp.ip={LOOPBACK}",
-        f"--ServerApp.root_dir={root}",
-        f"--LabApp.default_url=/lab/tree/{notebooks.name}/{first}",
+        f"--ServerApp.root_dir={notebooks.parent}",
+        f"--LabApp.default_url=/lab/tree/{notebooks.name}/{START}",
         # Ctrl-C ends it at once instead of asking.
         "--ServerApp.answer_yes=True",
         "--Application.log_level=WARN",
