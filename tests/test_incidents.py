@@ -32,7 +32,7 @@ CASES = [(number, case) for number, one in sq.incidents.items() for case in one.
 def test_the_simulation_agrees_with_the_report(number, case):
     """Every expected value of every case."""
     replay = Replay(sq.incidents[number])
-    wrong = [check.words for check in replay._check(case) if not check.agrees]
+    wrong = [check.words for check in replay.checks_of(case) if not check.agrees]
     assert not wrong
 
 

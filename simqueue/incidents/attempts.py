@@ -202,6 +202,7 @@ INC_43 = Incident(
     cases=(
         Case(
             name="700 messages, 9 receives (F9)",
+            job=576,
             scenario=throttled(700),
             expect={
                 "acked": 9 * 64,
@@ -216,6 +217,7 @@ INC_43 = Incident(
         ),
         Case(
             name="700 messages, failed runs counted instead of receives",
+            job=576,
             fixed=True,
             scenario=throttled(700, counts=["failure"]),
             expect={"acked": 700, "dead_lettered": 0, "executions": 700},

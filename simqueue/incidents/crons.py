@@ -120,11 +120,13 @@ INC_90 = Incident(
     cases=(
         Case(
             name="three replicas, unique while it runs",
+            job=1,
             scenario=clustered(unique_while_it_runs),
             expect={"effects": len(PHASES) * PERIODS},
         ),
         Case(
             name="three replicas, a slot for each period",
+            job=1,
             fixed=True,
             scenario=clustered(once_per_period),
             expect={"effects": PERIODS},

@@ -74,11 +74,13 @@ INC_17 = Incident(
     cases=(
         Case(
             name="charged first",
+            job=1,
             scenario=recharges(charge_then_write),
             expect={"effects": 3_500 / 500, "executions": 10, "failures": 10},
         ),
         Case(
             name="claimed first: one charge, and a claim that is stuck",
+            job=1,
             fixed=True,
             scenario=recharges(claim_then_charge),
             expect={"effects": 1, "failures": 10},

@@ -45,6 +45,7 @@ INC_20 = Incident(
     cases=(
         Case(
             name="sent again until a reply comes",
+            job=90,
             scenario=sends_again(),
             expect={
                 "second_messages": SameAs("replies_lost"),
@@ -56,6 +57,7 @@ INC_20 = Incident(
         ),
         Case(
             name="the broker knows what it has",
+            job=90,
             fixed=True,
             scenario=sends_again(dedupe_window=60),
             expect={"second_messages": 0, "duplicates": 0, "effects": SENT},

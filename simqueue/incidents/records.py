@@ -48,6 +48,7 @@ INC_53 = Incident(
     cases=(
         Case(
             name="one record in twenty stays, failed jobs are left alone",
+            job=5,
             scenario=registered(NOT_REMOVED, tries=1),
             expect={
                 "dead_lettered_share": rate(NOT_REMOVED, JOBS),
@@ -68,6 +69,7 @@ INC_53 = Incident(
         ),
         Case(
             name="both in one transaction",
+            job=5,
             fixed=True,
             scenario=registered(0, tries=1),
             expect={"dead_lettered_share": 0, "executions_per_job": 1},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -52,6 +52,10 @@ LEFT = ' style="text-align: left"'
 """Notebooks put what is in a table to the right, which is for numbers, not for words."""
 
 
+UNDERLINED = ' style="text-decoration: underline"'
+"""Widgets show links like any other words."""
+
+
 class Replay:
     """All cases of an incident, each simulated once, when it is first looked at."""
 
@@ -78,12 +82,16 @@ class Replay:
     @cached_property
     def checks(self) -> list[Check]:
         """Every expected value of every case beside the simulated one."""
-        return [check for case in self.incident.cases for check in self._check(case)]
+        return [check for case in self.incident.cases for check in self.checks_of(case)]
 
     @property
     def agrees(self) -> bool:
         """Whether all is as expected."""
         return all(check.agrees for check in self.checks)
+
+    def checks_of(self, case: Case) -> list[Check]:
+        """Every expected value of one case beside the simulated one."""
+        return list(self._check(case))
 
     def _check(self, case: Case) -> Iterator[Check]:
         result = self.result(case)
@@ -124,24 +132,22 @@ class Replay:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        incident = self.incident
-        links = ", ".join(
-            f'<a href="{escape(link)}">{escape(link.partition("://")[2])}</a>'
-            for link in incident.links
-        )
         stories = "".join(
             f"<h4>{escape(heading)}</h4><pre>{escape(tale)}</pre>" for heading, tale in self.stories
         )
-        head = "".join(f'<th scope="col"{LEFT}>{word}</th>' for word in HEADINGS)
-        body = "".join(
-            "<tr>" + "".join(f"<td{LEFT}>{escape(cell)}</td>" for cell in check.words) + "</tr>"
-            for check in self.checks
+        return f"{self.report_html()}{stories}{table_html(self.checks)}"
+
+    def report_html(self) -> str:
+        """Return what was reported, and where, as HTML."""
+        incident = self.incident
+        links = ", ".join(
+            f'<a href="{escape(link)}"{UNDERLINED}>{escape(link.partition("://")[2])}</a>'
+            for link in incident.links
         )
         return (
             f"<h3>{escape(incident.id)}: {escape(incident.title)}</h3>"
             f"<p>{escape(incident.report)}</p><p>Reported at {links}.</p>"
-            f"{f'<p>Note: {escape(incident.note)}</p>' if incident.note else ''}{stories}"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f"{f'<p>Note: {escape(incident.note)}</p>' if incident.note else ''}"
         )
 
     def plot(self) -> Figure:
@@ -158,6 +164,16 @@ class Replay:
                 for when, case in (("Before", incident.before), ("After", incident.after))
             ]
         )
+
+
+def table_html(checks: Iterable[Check]) -> str:
+    """Return `checks` as a table of HTML, a row for each."""
+    head = "".join(f'<th scope="col"{LEFT}>{word}</th>' for word in HEADINGS)
+    body = "".join(
+        "<tr>" + "".join(f"<td{LEFT}>{escape(cell)}</td>" for cell in check.words) + "</tr>"
+        for check in checks
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def shortened(tale: str, most: int = MOST_LINES) -> str:

@@ -10,9 +10,21 @@ try:
 except ImportError as error:
     raise ImportError("Widgets need ipywidgets: pip install 'simqueue[course]'.") from error
 
+from simqueue.widgets.incident_gallery import Gallery, gallery
 from simqueue.widgets.prediction import Prediction, predict
 from simqueue.widgets.quiz import Quiz, quiz
 from simqueue.widgets.replaying import Replay, replay
 from simqueue.widgets.tuning import Tune, tune
 
-__all__ = ["Prediction", "Quiz", "Replay", "Tune", "predict", "quiz", "replay", "tune"]
+__all__ = [
+    "Gallery",
+    "Prediction",
+    "Quiz",
+    "Replay",
+    "Tune",
+    "gallery",
+    "predict",
+    "quiz",
+    "replay",
+    "tune",
+]
