@@ -141,8 +141,8 @@ def test_each_line_is_a_run_of_its_own() -> None:
         x, y = panel.lines[index].get_data()
         there = sq.simulate(shop().replace({**changes, "broker.lease": int(x[0])}), 1)
         assert y[0] == there.figures["extra_effects"]
-    assert "naive: duplicate effects per job" in status(view)
-    assert "; claim: duplicate effects per job 0." in status(view)
+    assert "duplicate effects per job: naive " in status(view)
+    assert ", claim 0." in status(view)
 
 
 def test_lines_of_a_function_are_other_arguments() -> None:

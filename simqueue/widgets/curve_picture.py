@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from simqueue.plotting.drawing import look, new_drawing
+from simqueue.plotting.drawing import BLACK, look, new_drawing
 from simqueue.widgets.panel import GUESS, VALUE, Panel, View
 
 if TYPE_CHECKING:
@@ -178,7 +178,10 @@ class CurvePicture:
             if panel.settings.waits:
                 named["each crash at this setting"] = panel.waits
         self._drawing.legend(
-            [_resized(each) for each in named.values()],
+            [
+                _resized(each, BLACK if each in first.rings[:1] and len(names) > 1 else None)
+                for each in named.values()
+            ],
             list(named),
             loc="outside lower center",
             ncols=min(len(named), MOST_BESIDE),
@@ -198,10 +201,13 @@ def _round_up(value: float) -> float:
     return next(step * power for step in steps if step * power >= value * (1 - 1e-9))
 
 
-def _resized(line: Any) -> Any:
-    """The same line, for a legend: neither moving nor too large for it."""
+def _resized(line: Any, colour: str | None = None) -> Any:
+    """The same line, for a legend: neither moving nor too large for it, perhaps in no colour."""
     sample = Line2D([], [])
     sample.update_from(line)
+    if colour is not None:
+        sample.set_color(colour)
+        sample.set_markeredgecolor(colour)
     sample.set_markersize(min(9, line.get_markersize()))
     return sample
 

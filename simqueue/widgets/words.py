@@ -26,18 +26,24 @@ def outcome(
     begin = f"With the {x.words} at {x.text(view.x)}: "
     if len(names) == 1:
         return begin + _one(view, panels)
-    each_line = (
-        f"{name}: " + ", ".join(_value(panel, each) for panel in panels)
-        for name, each in zip(names, view.now, strict=True)
+    told = (
+        f"{panel.axis.words}: "
+        + ", ".join(
+            f"{name} {_text(panel, each)}" for name, each in zip(names, view.now, strict=True)
+        )
+        for panel in panels
     )
-    return begin + "; ".join(each_line) + "."
+    return begin + "; ".join(told) + "."
 
 
 def _one(view: View, panels: Sequence[PanelSettings]) -> str:
     (now,) = view.now
     parts = []
     for panel in panels:
-        said = _value(panel, now)
+        value = now.figures[panel.figure]
+        if math.isnan(value):
+            continue
+        said = panel.axis.sentence(value)
         if panel.figure in view.theory:
             expected = float(np.interp(view.x, view.fine, view.theory[panel.figure]))
             notes = [] if math.isnan(expected) else [f"theory: {panel.axis.text(expected)}"]
@@ -45,17 +51,16 @@ def _one(view: View, panels: Sequence[PanelSettings]) -> str:
                 count = len(now.waits)
                 notes.insert(0, "1 crash" if count == 1 else f"{count:,} crashes")
             said += f" ({'; '.join(notes)})" if notes else ""
-        if not math.isnan(now.figures[panel.figure]):
-            parts.append(said)
+        parts.append(said)
     dead = now.figures.get("dead_letter_rate", 0)
     if dead and "dead_letter_rate" not in {panel.figure for panel in panels}:
         parts.append(FIGURE_AXES["dead_letter_rate"].sentence(dead))
     return "; ".join(parts) + "."
 
 
-def _value(panel: PanelSettings, outcome: Outcome) -> str:
+def _text(panel: PanelSettings, outcome: Outcome) -> str:
     value = outcome.figures[panel.figure]
-    return f"no {panel.axis.words}" if math.isnan(value) else panel.axis.sentence(value)
+    return "none" if math.isnan(value) else panel.axis.text(value)
 
 
 def alternative(
@@ -79,8 +84,7 @@ def alternative(
 
 
 def _texts(panels: Sequence[PanelSettings], outcome: Outcome) -> list[str]:
-    values = [(panel, outcome.figures[panel.figure]) for panel in panels]
-    return [panel.axis.text(value) for panel, value in values if not math.isnan(value)]
+    return [_text(panel, outcome) for panel in panels]
 
 
 def status(text: str) -> str:
