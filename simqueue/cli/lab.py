@@ -1,4 +1,4 @@
-"""`simqueue lab`: the course, in JupyterLab on this machine."""
+"""`simqueue lab`: the course, in JupyterLab on this machine, or a lesson without its code."""
 
 from __future__ import annotations
 
@@ -6,46 +6,59 @@ import importlib
 import importlib.util
 import json
 import os
-import socket
 import tempfile
 from pathlib import Path
 
 import click
 
-LOOPBACK = "127.0.0.1"
+from simqueue.cli.ports import LOOPBACK, check_free
+
 NOTIFICATIONS = "@jupyterlab/apputils-extension:notification"
 NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 
 HELP = """Where do I begin to learn about job queues?
 
-Opens the course of notebooks in JupyterLab, at its first page, in your browser. Only this
-machine can reach it. Ctrl-C ends it.
+Opens the course of notebooks in JupyterLab, at its first page, in your browser; or, with --app, a
+lesson as a page without code: prose, sliders and pictures. Only this machine can reach it. Ctrl-C
+ends it.
 
 \b
 In the folder of the course:
   simqueue lab
-On another port, to open the printed address yourself:
-  simqueue lab --port 9000 --no-browser
+Lesson 02 without code, to open the printed address yourself:
+  simqueue lab --app 02 --port 9000 --no-browser
 """
 
 
 @click.command(help=HELP, short_help="Open the course: where do I begin?")
 @click.option(
+    "--app",
+    "lesson",
+    is_flag=False,
+    flag_value="00",
+    metavar="[LESSON]",
+    help="This lesson without its code. [00]",
+)
+@click.option(
     "--port",
     type=click.IntRange(1, 65_535),
     metavar="N",
-    help="Port, 1 to 65535. [8888 or the next]",
+    help="Port, 1 to 65535. [8888, with --app 8866, or the next]",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-def lab(port: int | None, no_browser: bool) -> None:
+def lab(lesson: str | None, port: int | None, no_browser: bool) -> None:
     """The command `simqueue lab`."""
-    from simqueue.course.notebooks import find_notebooks
+    from simqueue.cli import lab_app
+    from simqueue.course.notebooks import find_lesson, find_notebooks
 
     notebooks = find_notebooks()
+    if lesson is not None:
+        lab_app.serve(find_lesson(lesson, notebooks), port, no_browser=no_browser)
+        return
     if importlib.util.find_spec("jupyterlab") is None:
         raise ImportError("The course needs JupyterLab: pip install 'simqueue[course]'.")
     if port is not None:
-        _check_free(port)
+        check_free(port)
     click.echo("Opening the course in JupyterLab. Ctrl-C ends it.")
     app = importlib.import_module("jupyterlab.labapp").LabApp
     with tempfile.TemporaryDirectory(prefix="simqueue-lab-") as folder:
@@ -85,14 +98,3 @@ def lab_arguments(notebooks: Path, port: int | None, no_browser: bool) -> list[s
         # In a container one is often root; it listens on loopback only.
         arguments.append("--ServerApp.allow_root=True")
     return arguments
-
-
-def _check_free(port: int) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError as error:
-            raise ValueError(
-                f"--port {port} cannot be used: {error.strerror}. Choose another, or leave it out."
-            ) from error
