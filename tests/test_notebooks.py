@@ -96,7 +96,7 @@ def test_every_picture_of_the_lesson_has_a_text(lesson: Any) -> None:
         for output in shown
         if "<img" in output.get("data", {}).get("text/html", "")
     ]
-    assert len(pictures) == 6
+    assert len(pictures) == 7
     for picture in pictures:
         text = picture.partition('alt="')[2].partition('"')[0]
         assert any(letter.isdigit() for letter in text)

@@ -432,6 +432,7 @@ def test_a_scenario_that_may_never_end_is_refused() -> None:
         sq.widgets.tune(small(max_receives=None), BOTH)
     sq.widgets.tune(small(max_receives=None, late_ack="deletes"), BOTH)
     sq.widgets.tune(small(max_receives=None, horizon=200), BOTH)
+    sq.widgets.tune(small(max_receives=None, lease=None), {MEAN: (5, 40)})
 
 
 @pytest.mark.parametrize(
@@ -485,6 +486,18 @@ def test_goals_are_ticked_when_found_and_stay_ticked() -> None:
     assert "☑ Few <twice>" in shown(view, "<ul")
     view.sliders[LEASE].value = 10
     assert "☑ Few <twice>" in shown(view, "<ul")
+
+
+def test_a_goal_once_found_is_ticked_in_a_later_session() -> None:
+    """It is remembered by its text, and others are not ticked for it."""
+    goals = {
+        "Few <twice>": {"duplicate_delivery_rate": 0.2},
+        "None": {"duplicate_delivery_rate": 0},
+    }
+    tuned(goals=goals).sliders[LEASE].value = 60
+    items = shown(tuned(goals=goals), "<ul")
+    assert "☑ Few <twice>" in items
+    assert "☐ None" in items
 
 
 def keep(guess: Any, value: float) -> None:

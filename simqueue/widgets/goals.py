@@ -6,7 +6,7 @@ import html
 import math
 from typing import TYPE_CHECKING
 
-from simqueue import checks
+from simqueue import checks, learner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Goals:
-    """A list of places, each ticked for good once it was found.
+    """A list of places, each ticked for good once it was found, also in a later run of the lesson.
 
     Parameters
     ----------
@@ -32,15 +32,14 @@ class Goals:
             text: {name: _range(subject, name, value) for name, value in figures.items()}
             for text, figures in wanted.items()
         }
-        self.found: set[str] = set()
+        self.found = set(self._ranges) & learner.goals_found()
 
     def look(self, figures: Mapping[str, float]) -> None:
-        """Tick what these figures meet."""
-        self.found |= {
-            text
-            for text, ranges in self._ranges.items()
-            if all(low <= figures[name] <= high for name, (low, high) in ranges.items())
-        }
+        """Tick what these figures meet, and remember it."""
+        for text, ranges in self._ranges.items():
+            if text not in self.found and _met(ranges, figures):
+                self.found.add(text)
+                learner.goal_found(text)
 
     def as_html(self) -> str:
         """The list, or nothing if there are no goals."""
@@ -51,6 +50,10 @@ class Goals:
             for text in self._ranges
         )
         return items and f'<ul style="list-style: none; padding: 0">{items}</ul>'
+
+
+def _met(ranges: Mapping[str, tuple[float, float]], figures: Mapping[str, float]) -> bool:
+    return all(low <= figures[name] <= high for name, (low, high) in ranges.items())
 
 
 def _range(subject: Subject, name: str, value: float | Sequence[float]) -> tuple[float, float]:

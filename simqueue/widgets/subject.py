@@ -199,6 +199,7 @@ def must_end(scenario: Scenario) -> None:
     settings = scenario.broker.settings()
     if (
         isinstance(settings, LeaseSettings)
+        and settings.lease is not None
         and scenario.horizon is None
         and settings.max_attempts is None
         and not isinstance(settings.late_ack, Deletes)
