@@ -76,10 +76,15 @@ class Lab:
 
 @dataclass
 class NotebookPage:
-    """One notebook, open in JupyterLab: `page` is Playwright's, `errors` is what the page threw."""
+    """One notebook, open in JupyterLab: `errors` is what its page threw or logged."""
 
     page: Page
     errors: list[str] = field(default_factory=list)
+
+    def note(self, kind: str, text: str) -> None:
+        """Keep what the console was told, if it is an error."""
+        if kind == "error":
+            self.errors.append(text)
 
     def run_all(self, seconds: float = 120) -> None:
         """Run every cell by the menu, wait until all have run or one failed; assert_no_errors."""
@@ -211,6 +216,7 @@ def notebook(browser: Browser, lab: Lab) -> Iterator[Callable[[str], NotebookPag
         opened.append(page)
         result = NotebookPage(page)
         page.on("pageerror", lambda error: result.errors.append(str(error)))
+        page.on("console", lambda said: result.note(said.type, said.text))
         page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
         page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
         # A click on "Run" before the kernel answers would be lost.
