@@ -17,15 +17,16 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 if TYPE_CHECKING:
     from IPython.display import HTML
 
-# The palette of Okabe and Ito, which people with any colour vision can tell apart
-# (https://jfly.uni-koeln.de/color/). Each line also has its own marker.
+# After the palette of Okabe and Ito (https://jfly.uni-koeln.de/color/), and darker: a name in the
+# colour of its line can be read on white. The first four differ for every kind of colour vision;
+# each line also has its own marker, since seven such colours do not exist.
 BLACK = "#000000"
 BLUE = "#0072B2"
-VERMILLION = "#D55E00"
-GREEN = "#009E73"
-PURPLE = "#CC79A7"
-ORANGE = "#E69F00"
-SKY = "#56B4E9"
+VERMILLION = "#AA4A00"
+GREEN = "#0D6140"
+PURPLE = "#6B1962"
+ORANGE = "#946200"
+SKY = "#00798C"
 GREY = "#5F5F5F"
 LINES = (
     (BLUE, "o"),

@@ -97,8 +97,7 @@ def _draw(ax: Any, name: str, points: list[tuple[float, Any]], style: tuple[str,
     )
     two = np.array([row.groups == 2 for _, row in points])
     ax.fill_between(x, np.maximum(low, 0), high, color=colour, alpha=0.15, linewidth=0)
-    ax.plot(x, mean, color=colour)
-    ax.plot(x[~two], mean[~two], marker, color=colour)
+    ax.plot(x, mean, color=colour, marker=marker, markevery=np.flatnonzero(~two).tolist())
     ax.plot(x[two], mean[two], marker, color=colour, markerfacecolor="white")
     return NamedLine(x, mean, name, colour)
 

@@ -24,7 +24,7 @@ BARS: dict[str, dict[str, Any]] = {
     "waits in the queue": {"facecolor": "#F2F2F2", "edgecolor": GREY, "linestyle": ":"},
     "waits in the worker's buffer": {
         "facecolor": "white",
-        "edgecolor": "#A8A8A8",
+        "edgecolor": GREY,
         "hatch": "...",
         "linestyle": ":",
     },

@@ -188,7 +188,7 @@ def _worker(
     if worker.status == DEAD:
         yield box(MIDDLE, y, MIDDLE_WIDTH, height, "url(#simqueue-hatch)", VERMILLION, 1)
     elif not held:
-        yield box(MIDDLE, y, MIDDLE_WIDTH, height, "white", "#B8B8B8", 1, dashed=True)
+        yield box(MIDDLE, y, MIDDLE_WIDTH, height, "white", GREY, 1, dashed=True)
         said = "idle" if worker.status == UP else "holds nothing"
         yield text(MIDDLE + 10, y + height / 2 + 4, said, colour=GREY)
     for n, each in enumerate(shown):

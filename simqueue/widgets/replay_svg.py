@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-BLUE, VERMILLION, GREEN, GREY, INK = "#0072B2", "#B84A00", "#00724F", "#5F5F5F", "#1A1A1A"
+BLUE, VERMILLION, GREEN, GREY, INK = "#0072B2", "#AA4A00", "#0D6140", "#5F5F5F", "#1A1A1A"
 
 
 def title(x: float, width: float, words: str, y: float = 0.0) -> str:
