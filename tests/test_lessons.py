@@ -6,12 +6,14 @@ import contextlib
 import itertools
 import re
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from lessons import NOTEBOOKS, STEMS, code_cells, play, read
+from lessons import NOTEBOOKS, STEMS, code_cells, path_of, play, read
 
 import simqueue as sq
+from simqueue.course.pictures import pictures_of
 from simqueue.widgets.goals import Goals
 
 
@@ -26,6 +28,7 @@ def outcomes_at(view: Any, place: float) -> list[Any]:
     return [each.figures for each in view._outcomes.at(view._at(place))]
 
 
+TITLE = "{http://purl.org/dc/elements/1.1/}title"
 SLIDERS = [
     (stem, cell)
     for stem in STEMS
@@ -37,6 +40,24 @@ SLIDERS = [
 def test_every_lesson_has_a_slider():
     """From the first to the last."""
     assert {stem for stem, _ in SLIDERS} == set(STEMS)
+
+
+@pytest.mark.parametrize(("stem", "cell"), SLIDERS)
+def test_where_nothing_runs_the_picture_stands_below_its_sliders(stem: str, cell: str):
+    """File and cell say what the run says (`python -m simqueue.course.pictures` draws them)."""
+    played = play(stem)
+    (picture,) = pictures_of(path_of(stem), {cell: played.shown[cell]})
+    cells = read(stem)
+    place = [each.id for each in cells].index(cell)
+    assert cells[place + 1].source == picture.markdown
+    (title,) = ET.parse(picture.file).getroot().iter(TITLE)
+    assert title.text == picture.alt
+
+
+def test_no_picture_is_left_over():
+    """Each file belongs to a cell."""
+    files = {path.stem for path in (NOTEBOOKS / "pictures").iterdir()}
+    assert files == {f"{stem}-{cell}" for stem, cell in SLIDERS}
 
 
 @pytest.mark.parametrize(("stem", "cell"), SLIDERS)
@@ -294,7 +315,7 @@ def test_05_attempts_times_delay_is_what_survives_an_outage():
     assert shares[0] > shares[1] > shares[2] == 0
     assert shares[3] > 50
     assert "Sidekiq tries for about 20 days" in prose
-    assert 20 * 24 < numbers(printed["days"].splitlines()[0])[-1] < 21 * 24
+    assert 20 < numbers(printed["days"].splitlines()[0])[-1] / 86_400 < 21
     assert [numbers(line)[-1] for line in printed["off-by-one"].splitlines()] == [5, 6, 6, 5, 6]
 
 

@@ -124,8 +124,8 @@ class CurvePicture:
         Image.fromarray(pixels).convert("RGB").save(buffer, "PNG", compress_level=1)
         return buffer.getvalue()
 
-    def svg(self, view: View) -> str:
-        """Draw `view` and return it as an SVG: the same view gives the same file."""
+    def svg(self, view: View, alt: str) -> str:
+        """Draw `view` and return it as an SVG with `alt`: the same view gives the same file."""
         import matplotlib as mpl
 
         self._set(view)
@@ -134,7 +134,9 @@ class CurvePicture:
             artist.set_animated(False)
         buffer = io.StringIO()
         with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "simqueue"}):
-            self._drawing.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+            self._drawing.savefig(
+                buffer, format="svg", metadata={"Date": None, "Creator": None, "Title": alt}
+            )
         for artist in moving:
             artist.set_animated(True)
         return buffer.getvalue()

@@ -66,8 +66,8 @@ def slider(subject: Subject, name: str, bounds: Sequence[float], labels: Mapping
         step=number(step),
         description=label(name, labels),
         continuous_update=True,
-        style={"description_width": "16em"},
-        layout=ipywidgets.Layout(width="46em", max_width="100%"),
+        style={"description_width": "20em"},
+        layout=ipywidgets.Layout(width="50em", max_width="100%"),
     )
 
 

@@ -218,7 +218,13 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
     @property
     def picture_at_rest(self) -> str:
         """The picture as it is now, as an SVG: for pages on which nothing runs."""
-        return self._quick.svg(self._view())
+        return self._quick.svg(self._view(), self.alt_text)
+
+    @property
+    def alt_text(self) -> str:
+        """The picture as it is now, in words."""
+        x = axis_named(self._x_label)
+        return words.alternative(self._view(), self._names, self._panels, x)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         """As for every widget, and picture and words for where no widget can be shown."""
@@ -319,8 +325,7 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
         view = self._view()
         self._shown = picture or self._quick
         x = axis_named(self._x_label)
-        alt = words.alternative(view, self._names, self._panels, x)
-        self._image.value = img_tag(self._shown.png(view), alt, WIDTH, HEIGHT)
+        self._image.value = img_tag(self._shown.png(view), self.alt_text, WIDTH, HEIGHT)
         self._status.value = words.status(words.outcome(view, self._names, self._panels, x))
         self._goals.look(view.now[0].figures)
         self._tasks.value = self._goals.as_html()
