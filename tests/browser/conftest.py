@@ -14,48 +14,16 @@ it): then they fail.
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from browsing import Lab, NotebookPage, close, find_chromium, launch, open_notebook, running_lab
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.sync_api import Browser, Locator, Page
-
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-CHROMIUM_FLAGS = [
-    "--no-sandbox",  # a container's root has no other way
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-START_SECONDS = 60
-SETTINGS = {
-    "page_config.json": {
-        "disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True},
-    },
-    # Cells out of sight stay in the page, where a test can find them.
-    "default_setting_overrides.json": {
-        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
-    },
-}
-CODE_CELLS = """window.jupyterapp.shell.currentWidget.content.widgets
-    .map(cell => cell.model).filter(model => model.type === 'code')"""
+    from playwright.sync_api import Browser
 
 
 def unavailable(reason: str) -> NoReturn:
@@ -65,128 +33,16 @@ def unavailable(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-@dataclass(frozen=True)
-class Lab:
-    """A running JupyterLab: its address and token, and the copy of `notebooks/` that it serves."""
-
-    url: str
-    token: str
-    folder: Path
-
-
-@dataclass
-class NotebookPage:
-    """One notebook, open in JupyterLab: `errors` is what its page threw or logged."""
-
-    page: Page
-    errors: list[str] = field(default_factory=list)
-
-    def note(self, kind: str, text: str) -> None:
-        """Keep what the console was told, if it is an error."""
-        if kind == "error":
-            self.errors.append(text)
-
-    def run_all(self, seconds: float = 120) -> None:
-        """Run every cell by the menu, wait until all have run or one failed; assert_no_errors."""
-        self.page.get_by_role("menuitem", name="Run", exact=True).click()
-        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        self.page.wait_for_function(
-            f"""() => {{
-                const cells = {CODE_CELLS};
-                const failed = cell => cell.outputs.toJSON().some(o => o.output_type === 'error');
-                const ran = cell => cell.executionCount && cell.executionState !== 'running';
-                return cells.some(failed) || (cells.length > 0 && cells.every(ran));
-            }}""",
-            timeout=seconds * 1000,
-        )
-        self.assert_no_errors()
-
-    def slider(self, label: str) -> Locator:
-        """The handle of the slider with that label: focus it, press keys on it."""
-        return self.slider_box(label).get_by_role("slider")
-
-    def readout(self, label: str) -> Locator:
-        """The number beside that slider (aria-valuenow is rounded to one decimal: don't use it)."""
-        return self.slider_box(label).locator(".widget-readout")
-
-    def slider_box(self, label: str) -> Locator:
-        """The whole slider, found by its label: ipywidgets gives the handle no accessible name."""
-        labelled = self.page.locator(".widget-label", has_text=label)
-        return self.page.locator(".widget-slider", has=labelled)
-
-    def assert_no_errors(self) -> None:
-        """Fail if the page threw an exception, or a cell shows an error or anything on stderr."""
-        assert self.errors == []
-        shown = self.page.evaluate(
-            f"""() => {CODE_CELLS}.flatMap(cell => cell.outputs.toJSON())
-                .map(o => o.output_type === 'error' ? `${{o.ename}}: ${{o.evalue}}`
-                          : o.name === 'stderr' ? o.text : '')
-                .filter(text => text)"""
-        )
-        assert shown == []
-
-
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A JupyterLab that serves a copy of `notebooks/`, with none of the settings of its user."""
-    base = tmp_path_factory.mktemp("lab")
-    folder = base / "notebooks"
-    if NOTEBOOKS.exists():
-        # A copy, because JupyterLab saves by itself.
-        shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    else:
-        folder.mkdir()
-    (base / "config" / "labconfig").mkdir(parents=True)
-    for name, settings in SETTINGS.items():
-        (base / "config" / "labconfig" / name).write_text(json.dumps(settings))
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url, token = f"http://127.0.0.1:{port}", "test"
-    command = [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
-        *("--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
-        *(f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}"),
-        "--LabApp.expose_app_in_browser=True",
-    ]
-    own = {
-        "JUPYTER_CONFIG_DIR": base / "config",
-        "JUPYTER_DATA_DIR": base / "data",
-        "JUPYTER_RUNTIME_DIR": base / "runtime",
-        "IPYTHONDIR": base / "ipython",
-    }
-    environment = os.environ | {name: str(path) for name, path in own.items()}
-    with (base / "lab.log").open("w") as log:
-        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
-    try:
-        wait_for_server(f"{url}/api?token={token}", server, base / "lab.log")
-        yield Lab(url, token, folder)
-    finally:
-        server.terminate()
-        try:
-            server.wait(20)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
-
-
-def wait_for_server(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    """Return once `address` answers; fail with the end of `log` if the server dies or is silent."""
-    for _ in range(START_SECONDS * 4):
-        if server.poll() is not None:
-            break
-        try:
-            with urllib.request.urlopen(address, timeout=2):
-                return
-        except OSError:
-            time.sleep(0.25)
-    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}", pytrace=False)
+    """A JupyterLab that serves a copy of `notebooks/`."""
+    with running_lab(tmp_path_factory.mktemp("lab")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium: the system's own, or the one that Playwright has downloaded.
+    """A headless Chromium.
 
     It ends with the file of tests: as long as Playwright lives, its event loop counts as running,
     and whatever calls `asyncio.run` in a later test of the same process would be refused.
@@ -196,12 +52,10 @@ def browser() -> Iterator[Browser]:
     except ImportError:
         unavailable("Playwright is not installed")
     with sync_playwright() as playwright:
-        found = [path for name in CHROMIUM_NAMES if (path := shutil.which(name))]
-        if Path(playwright.chromium.executable_path).exists():
-            found.append(playwright.chromium.executable_path)
-        if not found:
+        path = find_chromium(playwright)
+        if path is None:
             unavailable("no Chromium was found on this machine")
-        chromium = playwright.chromium.launch(executable_path=found[0], args=CHROMIUM_FLAGS)
+        chromium = launch(playwright, path)
         yield chromium
         chromium.close()
 
@@ -209,28 +63,12 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def notebook(browser: Browser, lab: Lab) -> Iterator[Callable[[str], NotebookPage]]:
     """A function that opens a notebook by its file name; pages and kernels end with the test."""
-    opened: list[Page] = []
+    opened: list[NotebookPage] = []
 
-    def open_notebook(name: str) -> NotebookPage:
-        page = browser.new_page(viewport={"width": 1280, "height": 1400})
-        opened.append(page)
-        result = NotebookPage(page)
-        page.on("pageerror", lambda error: result.errors.append(str(error)))
-        page.on("console", lambda said: result.note(said.type, said.text))
-        page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
-        page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
-        # A click on "Run" before the kernel answers would be lost.
-        page.evaluate(
-            """async () => {
-                const panel = window.jupyterapp.shell.currentWidget;
-                await panel.context.ready;
-                await panel.sessionContext.ready;
-                await panel.sessionContext.session.kernel.info;
-            }"""
-        )
-        return result
+    def open_one(name: str) -> NotebookPage:
+        opened.append(open_notebook(browser, lab, name))
+        return opened[-1]
 
-    yield open_notebook
-    for page in opened:
-        page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
-        page.close()
+    yield open_one
+    for each in opened:
+        close(each)

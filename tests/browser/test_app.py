@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import wait_for_server
+from browsing import wait_for_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import NotebookPage
+    from browsing import NotebookPage
     from playwright.sync_api import ElementHandle
 
 LESSONS = sorted(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import NotebookPage
+    from browsing import NotebookPage
     from playwright.sync_api import ConsoleMessage
 
 PICTURES = ".jp-OutputArea img[alt^='{}: ']"

@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import NotebookPage
+    from browsing import NotebookPage
     from playwright.sync_api import Locator
 
 CONTROLS = """.jp-OutputArea-output :is(input, select, button.jupyter-button, [role=slider],

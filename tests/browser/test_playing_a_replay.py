@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Lab, NotebookPage
+    from browsing import Lab, NotebookPage
     from playwright.sync_api import Locator
 
 CODE = """\

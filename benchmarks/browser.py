@@ -1,0 +1,159 @@
+"""How long readers wait in the browser: from a key on a slider to the new picture, in each lesson.
+
+JupyterLab on loopback, headless Chromium. What the browser, the server and the kernel need between
+them for a slider that only writes its value, with nothing simulated or drawn, is the baseline.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+MOVES = 14
+MILLISECONDS_BETWEEN_MOVES = 400
+"""A key pressed again and again: the curve is not yet at rest when the next one comes."""
+FLOOR = "floor.ipynb"
+FLOOR_CODE = """import ipywidgets
+
+slider = ipywidgets.IntSlider(value=5, max=100, description="floor")
+shown = ipywidgets.HTML()
+
+
+def show(change):
+    box = '<svg role="img" width="200" height="20"><text y="15">{}</text></svg>'
+    shown.value = box.format(slider.value)
+
+
+slider.observe(show, "value")
+show(None)
+ipywidgets.VBox([slider, shown])"""
+PICTURE = """slider => {
+    for (let box = slider.parentElement; box; box = box.parentElement) {
+        const picture = box.querySelector('img, svg[role=img]');
+        if (picture) return picture;
+    }
+}"""
+WATCH = f"""slider => {{
+    const picture = () => ({PICTURE})(slider);
+    const of = shown => shown.src || shown.outerHTML;
+    const before = of(picture());
+    window.waited = new Promise(done => {{
+        let pressed = null;
+        slider.addEventListener('keydown', () => {{ pressed = performance.now(); }},
+            {{once: true, capture: true}});
+        const look = () => {{
+            const shown = picture();
+            const there = of(shown) !== before && (shown.complete ?? true);
+            if (pressed !== null && there) return done(performance.now() - pressed);
+            if (pressed !== null && performance.now() - pressed > 10000) return done(null);
+            requestAnimationFrame(look);
+        }};
+        look();
+    }});
+}}"""
+
+
+class Wait(NamedTuple):
+    """Milliseconds from key to picture of one slider: the median, the most, and of how many."""
+
+    lesson: str
+    slider: str
+    median: float
+    most: float
+    moves: int
+    within_150: int
+
+
+def waits() -> Iterator[Wait]:
+    """Measure the baseline, and then each slider of each lesson (but those of replays)."""
+    sys.path.insert(0, str(ROOT / "tests" / "browser"))
+    import browsing
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        chromium = browsing.find_chromium(playwright)
+        if chromium is None:
+            raise SystemExit("This benchmark needs Chromium or Chrome.")
+        with browsing.running_lab(Path(folder)) as lab:
+            write_floor(lab.folder / FLOOR)
+            shutil.copytree(ROOT / "exercises", Path(folder) / "exercises")
+            browser = browsing.launch(playwright, chromium)
+            for name in [FLOOR, *sorted(path.name for path in lab.folder.glob("[0-9]*.ipynb"))]:
+                opened = browsing.open_notebook(browser, lab, name)
+                opened.run_all()
+                yield from waits_of(opened, name.partition("_")[0].removesuffix(".ipynb"))
+                browsing.close(opened)
+            browser.close()
+
+
+def waits_of(opened: object, lesson: str) -> Iterator[Wait]:
+    """Press keys on each slider of an open notebook."""
+    page = opened.page  # type: ignore[attr-defined]
+    for slider in page.locator(".widget-slider").all():
+        name = slider.locator(".widget-label").inner_text()
+        handle = slider.get_by_role("slider")
+        if name.startswith("Time"):  # of a replay
+            continue
+        handle.scroll_into_view_if_needed()
+        handle.focus()
+        page.wait_for_timeout(2_000)
+        found = []
+        for _ in range(MOVES):
+            # Back would be quicker: what was simulated once is remembered.
+            if handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax"):
+                break
+            handle.evaluate(WATCH)
+            handle.press("ArrowRight")
+            milliseconds = page.evaluate("() => window.waited")
+            if milliseconds is not None:
+                found.append(milliseconds)
+            page.wait_for_timeout(MILLISECONDS_BETWEEN_MOVES)
+        within = sum(each <= 150 for each in found)
+        yield Wait(lesson, name, statistics.median(found), max(found), len(found), within)
+
+
+def write_floor(path: Path) -> None:
+    """A notebook whose slider does next to nothing."""
+    cell = {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": "floor",
+        "metadata": {},
+        "outputs": [],
+        "source": FLOOR_CODE,
+    }
+    path.write_text(
+        json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}),
+        encoding="utf-8",
+    )
+
+
+def main() -> None:
+    """Print a line for each slider, and how many of all redraws came within 150 ms."""
+    floor = None
+    all_moves = within = 0
+    print(f"{'lesson':7} {'slider':38} {'median':>7} {'most':>7} {'ratio':>6}  within 150 ms")
+    for wait in waits():
+        floor = floor or wait.median
+        print(
+            f"{wait.lesson:7} {wait.slider:38} {wait.median:5.0f}ms {wait.most:5.0f}ms "
+            f"{wait.median / floor:6.2f}  {wait.within_150} of {wait.moves}",
+            flush=True,
+        )
+        if wait.lesson != "floor":
+            all_moves += wait.moves
+            within += wait.within_150
+    print(f"{within} of {all_moves} redraws within 150 ms; ratio: to the floor's median")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""A JupyterLab on loopback and a headless Chromium, to use a notebook as a reader does.
+
+The tests of this folder use it through their fixtures, and `benchmarks/browser.py` by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Locator, Page, Playwright
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+CHROMIUM_FLAGS = [
+    "--no-sandbox",  # a container's root has no other way
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+START_SECONDS = 60
+SETTINGS = {
+    "page_config.json": {
+        "disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True},
+    },
+    # Cells out of sight stay in the page, where a test can find them.
+    "default_setting_overrides.json": {
+        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
+    },
+}
+CODE_CELLS = """window.jupyterapp.shell.currentWidget.content.widgets
+    .map(cell => cell.model).filter(model => model.type === 'code')"""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab: its address and token, and the copy of `notebooks/` that it serves."""
+
+    url: str
+    token: str
+    folder: Path
+
+
+@dataclass
+class NotebookPage:
+    """One notebook, open in JupyterLab: `errors` is what its page threw or logged."""
+
+    page: Page
+    errors: list[str] = field(default_factory=list)
+
+    def note(self, kind: str, text: str) -> None:
+        """Keep what the console was told, if it is an error."""
+        if kind == "error":
+            self.errors.append(text)
+
+    def run_all(self, seconds: float = 120) -> None:
+        """Run every cell by the menu, wait until all have run or one failed; assert_no_errors."""
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        self.page.wait_for_function(
+            f"""() => {{
+                const cells = {CODE_CELLS};
+                const failed = cell => cell.outputs.toJSON().some(o => o.output_type === 'error');
+                const ran = cell => cell.executionCount && cell.executionState !== 'running';
+                return cells.some(failed) || (cells.length > 0 && cells.every(ran));
+            }}""",
+            timeout=seconds * 1000,
+        )
+        self.assert_no_errors()
+
+    def slider(self, label: str) -> Locator:
+        """The handle of the slider with that label: focus it, press keys on it."""
+        return self.slider_box(label).get_by_role("slider")
+
+    def readout(self, label: str) -> Locator:
+        """The number beside that slider (aria-valuenow is rounded to one decimal: don't use it)."""
+        return self.slider_box(label).locator(".widget-readout")
+
+    def slider_box(self, label: str) -> Locator:
+        """The whole slider, found by its label: ipywidgets gives the handle no accessible name."""
+        labelled = self.page.locator(".widget-label", has_text=label)
+        return self.page.locator(".widget-slider", has=labelled)
+
+    def assert_no_errors(self) -> None:
+        """Fail if the page threw an exception, or a cell shows an error or anything on stderr."""
+        assert self.errors == []
+        shown = self.page.evaluate(
+            f"""() => {CODE_CELLS}.flatMap(cell => cell.outputs.toJSON())
+                .map(o => o.output_type === 'error' ? `${{o.ename}}: ${{o.evalue}}`
+                          : o.name === 'stderr' ? o.text : '')
+                .filter(text => text)"""
+        )
+        assert shown == []
+
+
+@contextmanager
+def running_lab(base: Path) -> Iterator[Lab]:
+    """A JupyterLab that serves a copy of `notebooks/`, with none of the settings of its user.
+
+    All that it writes is in the folder `base`.
+    """
+    folder = base / "notebooks"
+    if NOTEBOOKS.exists():
+        # A copy, because JupyterLab saves by itself.
+        shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    else:
+        folder.mkdir()
+    (base / "config" / "labconfig").mkdir(parents=True)
+    for name, settings in SETTINGS.items():
+        (base / "config" / "labconfig" / name).write_text(json.dumps(settings))
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url, token = f"http://127.0.0.1:{port}", "test"
+    command = [
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+        *("--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
+        *(f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}"),
+        "--LabApp.expose_app_in_browser=True",
+    ]
+    own = {
+        "JUPYTER_CONFIG_DIR": base / "config",
+        "JUPYTER_DATA_DIR": base / "data",
+        "JUPYTER_RUNTIME_DIR": base / "runtime",
+        "IPYTHONDIR": base / "ipython",
+    }
+    environment = os.environ | {name: str(path) for name, path in own.items()}
+    with (base / "lab.log").open("w") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    try:
+        wait_for_server(f"{url}/api?token={token}", server, base / "lab.log")
+        yield Lab(url, token, folder)
+    finally:
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def wait_for_server(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Return once `address` answers; AssertionError with the end of `log` if it never does."""
+    for _ in range(START_SECONDS * 4):
+        if server.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(address, timeout=2):
+                return
+        except OSError:
+            time.sleep(0.25)
+    raise AssertionError(f"The server did not start:\n{log.read_text()[-2000:]}")
+
+
+def find_chromium(playwright: Playwright) -> str | None:
+    """The system's own Chromium, or the one that Playwright has downloaded; None without one."""
+    found = [path for name in CHROMIUM_NAMES if (path := shutil.which(name))]
+    if Path(playwright.chromium.executable_path).exists():
+        found.append(playwright.chromium.executable_path)
+    return found[0] if found else None
+
+
+def launch(playwright: Playwright, path: str) -> Browser:
+    """Start it without a screen."""
+    return playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+
+
+def open_notebook(browser: Browser, lab: Lab, name: str) -> NotebookPage:
+    """Open a notebook in a page of its own, and wait until its kernel answers."""
+    page = browser.new_page(viewport={"width": 1280, "height": 1400})
+    result = NotebookPage(page)
+    page.on("pageerror", lambda error: result.errors.append(str(error)))
+    page.on("console", lambda said: result.note(said.type, said.text))
+    page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
+    # A click on "Run" before the kernel answers would be lost.
+    page.evaluate(
+        """async () => {
+            const panel = window.jupyterapp.shell.currentWidget;
+            await panel.context.ready;
+            await panel.sessionContext.ready;
+            await panel.sessionContext.session.kernel.info;
+        }"""
+    )
+    return result
+
+
+def close(opened: NotebookPage) -> None:
+    """End the kernel and the page."""
+    page = opened.page
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    page.close()
