@@ -336,5 +336,8 @@ def test_the_picture_of_recoveries_tells_both_groups_apart():
         ["-"] * len(up) + [":"] * len(down) + ["--"]
     )
     assert f"24 runs: {len(up)} recover and {len(down)} stay down" in figure.alt_text
+    assert ax.get_title(loc="left") == "One mean over two groups"
+    (calm,) = sq.plot.recoveries(runs("spike", True)).axes
+    assert calm.get_title(loc="left") == "One group"
     with pytest.raises(ValueError, match="runs must be one run or more"):
         sq.plot.recoveries([])

@@ -115,7 +115,7 @@ def recoveries(runs: Sequence[Outcome]) -> Figure:
         ax.set_xlabel("time (seconds)")
         ax.set_ylabel("requests answered in time per second")
         ax.set_ylim(bottom=0)
-        ax.set_title("One mean over two groups")
+        ax.set_title("One mean over two groups" if up.any() and not up.all() else "One group")
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     late = np.array([run.goodput_late for run in runs])
     return describe(
