@@ -16,6 +16,7 @@ from pictures import DRAWN, NO_PICTURES, NO_PLOTS, PLOTS, WIDGETS, html_of, text
 
 import simqueue as sq
 from simqueue.plotting import drawing, timeline_marks
+from simqueue.plotting.brokers import ENDS
 from simqueue.widgets import replay_svg
 
 TEXT, GRAPHIC = 4.5, 3.0
@@ -134,6 +135,12 @@ def test_every_sign_of_a_timeline_looks_like_no_other() -> None:
         if not kind.startswith("settled")
     }
     assert len(set(points.values())) == len(points)
+
+
+def test_the_legend_of_brokers_has_a_hatch_for_each_end() -> None:
+    """Also for one that no broker had: no dead letters here."""
+    (legend,) = picture("brokers").legends
+    assert [sample.get_hatch() for sample in legend.legend_handles] == [end[3] for end in ENDS]
 
 
 # Enough contrast.

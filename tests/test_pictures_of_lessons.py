@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from lessons import STEMS, play
+from lessons import STEMS, play, read
 from pictures import html_of, texts_of
 
 
@@ -17,6 +17,14 @@ def test_every_picture_of_a_lesson_has_words(stem: str) -> None:
         cell for cell, texts in words.items() for text in texts if not re.search(r"\d", text)
     ]
     assert wordless == []
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_picture_in_the_prose_has_words(stem: str) -> None:
+    """Images in Markdown, for readers without a kernel."""
+    prose = "\n".join(cell.source for cell in read(stem) if cell.cell_type == "markdown")
+    words = re.findall(r"!\[([^\]]*)\]\(", prose) + texts_of(prose)
+    assert [each for each in words if not re.search(r"\d", each)] == []
 
 
 def test_a_figure_without_words_is_seen_as_one() -> None:

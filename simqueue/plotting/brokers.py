@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from simqueue import checks
@@ -67,8 +68,12 @@ def brokers(table: pd.DataFrame) -> Figure:
             ax.set_yticks(places, names if ax is axes[0] else [""] * len(names))
             ax.set_ylim(len(names) - 0.4, -0.6)
             ax.grid(axis="y", visible=False)
-        handles, labels = axes[1].get_legend_handles_labels()
-        drawing.legend(handles, labels, loc="outside lower center", ncols=3)
+        # Made here: of an end that no broker had, there is no bar to take the sample from.
+        samples = [
+            Patch(facecolor="white", edgecolor=colour, hatch=hatch, label=name)
+            for _, name, colour, hatch in ENDS
+        ]
+        drawing.legend(handles=samples, loc="outside lower center", ncols=3)
     return describe(drawing, _in_words(table))
 
 

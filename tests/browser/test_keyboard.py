@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from browsing import NotebookPage
     from playwright.sync_api import Locator
 
-CONTROLS = """.jp-OutputArea-output :is(input, select, button.jupyter-button, [role=slider],
-    .widget-readout[contenteditable])"""
+CONTROLS = """.jp-Notebook summary, .jp-OutputArea-output :is(input, select,
+    button.jupyter-button, [role=slider], .widget-readout[contenteditable])"""
 MOST_TABS = 120
 
 
