@@ -274,3 +274,18 @@ def test_14_only_the_last_lies_on_the_floor_whatever_the_trouble():
         with_key, _, naive = at_setting(played.shown["cost-tune"], window=window, trouble=1.0)
         assert with_key[twice] == 0 < naive[twice]
         assert window <= with_key["time_to_effect_p99"] < window + 120
+
+
+def test_14_one_knob_begins_with_the_day_of_the_lesson():
+    """At 1 the rates are those of the day; fewer customers, and neither deploy nor outage."""
+    names, _, prose = lesson("14")
+    day, troubled = names["day"], names["troubled"]()
+    assert "150 customers of it, without the deploy and the outage" in prose
+    assert troubled.jobs == 150
+    assert (troubled.network, troubled.workers, troubled.broker) == (
+        day.network,
+        day.workers,
+        day.broker,
+    )
+    assert [fault for fault in day.faults if isinstance(fault, sq.Pause)] == list(troubled.faults)
+    assert f"{day.jobs} orders say" in prose
