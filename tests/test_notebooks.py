@@ -159,7 +159,7 @@ def half_of_a_prefetched_batch_runs_again() -> bool:
 CLAIMS: list[tuple[str, Callable[[], bool]]] = [
     ("you charged me three times for one video", charged_three_times),
     ("When worker 1 is done at\n90 s its ack deletes the message", charged_three_times),
-    ("after its fifth receive the job lands in the dead-letter", five_charges_and_dead),
+    ("after its fifth receive the job lands in the **dead-letter", five_charges_and_dead),
     ("perhaps five times: if each run outlasted the lease", five_charges_and_dead),
     (
         "half of them take less than 10 s, and one in a hundred",

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from simqueue.cli.ports import LOOPBACK, check_free, first_free
+from simqueue.course import pictures
 
 FIRST_PORT = 8866
 """Voilà's own."""
@@ -37,6 +38,8 @@ def arguments(notebooks: Path, port: int, *, no_browser: bool) -> list[str]:
         f"--Voila.ip={LOOPBACK}",
         f"--Voila.port={port}",
         "--Voila.port_retries=0",
+        # There are sliders, so the pictures that stand for them elsewhere would be too many.
+        f"--TagRemovePreprocessor.remove_cell_tags={pictures.TAG}",
         "--Voila.log_level=ERROR",  # its warnings are about notebooks of strangers
     ]
     return [*given, "--no-browser"] if no_browser else given

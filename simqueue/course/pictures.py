@@ -7,6 +7,7 @@ they start with stands in their place: a file beside the notebooks, and a cell t
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 FOLDER = "pictures"
 SUFFIX = "-at-rest"
+TAG = "at-rest"
+"""On the cells that show a picture, so that pages with sliders can leave them out."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ def keep(picture: Picture) -> None:
     cells = [cell for cell in book["cells"] if cell["id"] != own]
     place = [cell["id"] for cell in cells].index(picture.cell)
     source = picture.markdown.splitlines(keepends=True)
-    cells.insert(place + 1, {"cell_type": "markdown", "id": own, "metadata": {}, "source": source})
+    shows = {"cell_type": "markdown", "id": own, "metadata": {"tags": [TAG]}, "source": source}
+    cells.insert(place + 1, shows)
     book["cells"] = cells
     picture.notebook.write_text(
         json.dumps(book, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
@@ -72,8 +76,10 @@ def keep(picture: Picture) -> None:
 
 
 def main() -> None:
-    """Draw all of them anew."""
+    """Draw all of them anew, or those of the lessons whose numbers are given."""
     for lesson in lessons(find_notebooks()):
+        if sys.argv[1:] and lesson.number not in sys.argv[1:]:
+            continue
         for picture in pictures_of(lesson.path, play(lesson.path).shown):
             keep(picture)
             print(picture.file.name)

@@ -71,6 +71,7 @@ def test_it_shows_prose_pictures_and_the_map_and_no_code(lesson: Page) -> None:
     assert lesson.get_by_text("You have done 0 of 15 lessons").is_visible()
     assert "sq.Scenario(" not in lesson.content()
     assert lesson.locator(".jp-InputArea-editor, .highlight").count() == 0
+    assert lesson.get_by_text("Nothing moves here?").count() == 0
 
 
 def test_a_slider_moves_the_picture(lesson: Page) -> None:
