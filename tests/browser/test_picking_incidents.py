@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import ConsoleMessage
 
 PICTURES = ".jp-OutputArea img[alt^='{}: ']"
-QUICK_SECONDS = 5
-"""A machine with other tests on it; alone it takes about one."""
 
 
 def seen(page: NotebookPage) -> list[str]:
@@ -27,9 +25,7 @@ def seen(page: NotebookPage) -> list[str]:
 
 def wait_for(page: NotebookPage, number: str) -> None:
     """Return once the status says that this incident is shown."""
-    page.page.locator("p[role=status]", has_text=f"{number}. Before the fix").wait_for(
-        timeout=QUICK_SECONDS * 1000
-    )
+    page.page.locator("p[role=status]", has_text=f"{number}. Before the fix").wait_for()
 
 
 def pick(page: NotebookPage, *keys: str) -> None:
@@ -37,7 +33,9 @@ def pick(page: NotebookPage, *keys: str) -> None:
 
     JupyterLab takes the arrow keys for itself as long as a list is closed.
     """
-    for key in ("Space", *keys, "Enter"):
+    page.page.keyboard.press("Space")
+    page.page.wait_for_function("() => document.activeElement.matches('select:open')")
+    for key in (*keys, "Enter"):
         page.page.keyboard.press(key)
 
 
