@@ -13,6 +13,7 @@ from test_widgets import keep, picture, shown, status
 
 import simqueue as sq
 from simqueue.figures import DESCRIPTIONS
+from simqueue.plotting.drawing import BLACK
 from simqueue.plotting.figure_axes import FIGURE_AXES, FigureAxis, axis_named
 from simqueue.widgets import curve_axis, curve_picture
 
@@ -182,8 +183,32 @@ def test_values_of_lines_that_meet_are_written_apart() -> None:
     heights = sorted(
         panel._ax.transData.transform(text.xy)[1] * 72 / 100 + text.get_position()[1]
         for text in panel._values
+        if text.get_visible()
     )
+    assert len(heights) == 3
     assert all(np.diff(heights) >= 13.9)
+
+
+def test_the_same_value_at_the_same_place_is_written_once() -> None:
+    """In no line's colour, since it is that of several."""
+    lines = {"a": {"factor": 2.0}, "b": {"factor": 2.0}, "c": {"factor": 4.0}}
+    view = sq.widgets.tune(
+        calls, {"clients": (5, 60)}, figures="calls per client (calls)", lines=lines
+    )
+    texts = [each for each in view._quick.panels[0]._values if each.get_visible()]
+    assert [each.get_text() for each in texts] == ["20 calls", "40 calls"]
+    assert texts[0].get_color() == BLACK != texts[1].get_color()
+
+
+def test_long_numbers_have_room_beside_the_axis() -> None:
+    """Also on an axis that has grown: nothing is cut off at the left."""
+    view = sq.widgets.tune(
+        calls, {"clients": (5, 60), "factor": (1, 900)}, figures="calls per client (calls)"
+    )
+    view.sliders["factor"].value = 900
+    panel = view._quick.panels[0]
+    assert panel._ax.get_ylim()[1] == 15_000
+    assert panel._ax.yaxis.label.get_window_extent().x0 >= 0
 
 
 @pytest.mark.parametrize("lines", [{}, {str(n): {} for n in range(5)}, ["naive"]])
@@ -211,7 +236,8 @@ def test_every_figure_has_an_axis() -> None:
         (FigureAxis("crashes"), 3.0, "3"),
         (FigureAxis("effects"), 0.12345, "0.123"),
         (axis_named("Arrivals (jobs per second)"), 2, "2 jobs per second"),
-        (axis_named("Acks that get lost (share)"), 0.05, "5 %"),
+        (axis_named("Arrivals (jobs per second)"), 1.0, "1 job per second"),
+        (axis_named("Acks that get lost (share)"), 0.05, "0.05"),
     ],
 )
 def test_values_have_their_unit(axis: FigureAxis, value: float, text: str) -> None:

@@ -58,7 +58,7 @@ def shown(widget: Any, sign: str) -> str:
         for each in parts(widget)
         if isinstance(each, ipywidgets.HTML) and sign in each.value
     ]
-    return html.unescape(str(found))
+    return html.unescape(str(found)).replace("\xa0", " ")
 
 
 def picture(widget: Any) -> str:

@@ -112,8 +112,8 @@ class Graded:
         title = html.escape(self.exercise.replace("_", " "))
         return (
             f"<p><b>{title}</b>: {self.points} of {self.of} points</p>"
-            "<table><thead><tr><th>passed</th><th>points</th><th>check</th><th>why not</th></tr>"
-            f"</thead><tbody>{rows}</tbody></table>{told}"
+            "<table><thead><tr><th>passed</th><th>points</th><th style='text-align:left'>check</th>"
+            f"<th style='text-align:left'>why not</th></tr></thead><tbody>{rows}</tbody></table>{told}"
         )
 
     def as_data(self) -> dict[str, Any]:

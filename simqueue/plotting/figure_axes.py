@@ -38,7 +38,8 @@ class FigureAxis:
         if self.unit == SECONDS:
             return seconds(value)
         number = f"{value:,.0f}" if abs(value) >= 100 or value == round(value) else f"{value:.3g}"
-        return f"{number} {self.unit}".strip()
+        unit = self.unit.replace("jobs", "job", 1) if number == "1" else self.unit
+        return f"{number} {unit}".strip()
 
     def sentence(self, value: float) -> str:
         """Return the value with what it is of: `1.2 % of jobs lost`, `mean wait: 3 s`."""
@@ -85,7 +86,10 @@ def axis_of(figure: str) -> FigureAxis:
 
 
 def axis_named(name: str) -> FigureAxis:
-    """Return the axis of a name with its unit in brackets: "Stale window (seconds)"."""
+    """Return the axis of a name with its unit in brackets: "Stale window (seconds)".
+
+    A "(share)" is a number from 0 to 1 as one types it; only "(%)" is shown in percent.
+    """
     words, _, rest = name.partition(" (")
     unit = rest.rstrip(")")
-    return FigureAxis(words[:1].lower() + words[1:], SHARE if unit == "share" else unit)
+    return FigureAxis(words[:1].lower() + words[1:], "" if unit == "share" else unit)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 820, 360
 """CSS pixels."""
+LONG_SHARE, LONG_NUMBER = 0.2, 14_000
+"""Tops with long numbers beside them: 17.5 %, 12000."""
 ROOM = 1.15
 """The top of an axis that follows what is drawn, over the highest point, before rounding."""
 
@@ -48,7 +50,7 @@ class Tops:
         `guess` says that the guess stands on this panel.
         """
         settings = panel.settings
-        if settings.log or settings.top is not None:
+        if not settings.grows:
             return None
         needed = _round_up(panel.highest(view, guess=guess) * ROOM)
         if settings.axis.is_share:
@@ -109,8 +111,14 @@ class CurvePicture:
         for artist in (self.guess, self._guess_name):
             artist.set_in_layout(False)
         self._canvas = FigureCanvasAgg(self._drawing)
+        # Laid out once, with room for the longest numbers that an axis may come to.
+        grows = [panel for panel in self.panels if panel.settings.grows]
+        for panel in grows:
+            panel.set_top(LONG_SHARE if panel.settings.axis.is_share else LONG_NUMBER)
         self._canvas.draw()
         self._drawing.set_layout_engine("none")
+        for panel in grows:
+            panel.set_top(1.0)
         self._draw_background()
 
     def png(self, view: View) -> bytes:

@@ -74,6 +74,7 @@ class Panel:
             for colour, marker, _ in styles
         ]
         self.rings = [ax.plot([], [], "o", **_RING | {"color": ring})[0] for *_, ring in styles]
+        self._colours = [ring for *_, ring in styles]
         self._values = [ax.annotate("", (0, 0), color=ring, **VALUE) for *_, ring in styles]
         self.waits = ax.plot([], [], "_", color=GREY, markersize=9, animated=True)[0]
         for artist in self.artists:
@@ -129,27 +130,45 @@ class Panel:
             ring.set_data([view.x], [place])
         low, high = self._ax.get_xlim()
         at_end = view.x > high - 0.15 * (high - low)
-        for text, value, place, up in zip(
-            self._values, values, places, self._offsets(places), strict=True
-        ):
-            text.set_visible(math.isfinite(value))
-            if math.isfinite(value):
-                text.set_text(self.text(value))
-                text.xy = (view.x, place)
-                text.set_position((-10 if at_end else 10, up))
-                text.set_horizontalalignment("right" if at_end else "left")
+        for text in self._values:
+            text.set_visible(False)
+        shown = self._texts(values, places)
+        ups = self._offsets([places[index] for index in shown])
+        for (index, colour), up in zip(shown.items(), ups, strict=True):
+            text = self._values[index]
+            text.set_visible(True)
+            text.set_text(self.text(values[index]))
+            text.set_color(colour)
+            text.xy = (view.x, places[index])
+            text.set_position((-10 if at_end else 10, up))
+            text.set_horizontalalignment("right" if at_end else "left")
+
+    def _texts(self, values: Sequence[float], places: Sequence[float]) -> dict[int, str]:
+        """Which values are written, with their colours: what is the same is written once."""
+        shown: dict[int, str] = {}
+        for index, value in enumerate(values):
+            if not math.isfinite(value):
+                continue
+            twin = next((at for at in shown if self._same(values, places, at, index)), None)
+            if twin is None:
+                shown[index] = self._colours[index]
+            else:
+                shown[twin] = BLACK
+        return shown
+
+    def _same(self, values: Sequence[float], places: Sequence[float], one: int, two: int) -> bool:
+        return places[one] == places[two] and self.text(values[one]) == self.text(values[two])
 
     def _offsets(self, places: Sequence[float]) -> list[float]:
         """How far above its ring each value is written, in points."""
         first = -14.0 if self.settings.waits else 7.0
+        heights = [
+            self._ax.transData.transform((0, place))[1] * 72 / self._ax.figure.dpi
+            for place in places
+        ]
         up = [first] * len(places)
-        seen = [index for index, place in enumerate(places) if math.isfinite(place)]
-        heights = {
-            index: self._ax.transData.transform((0, places[index]))[1] * 72 / self._ax.figure.dpi
-            for index in seen
-        }
         lowest = -math.inf
-        for index in sorted(seen, key=lambda each: heights[each]):
+        for index in sorted(range(len(places)), key=lambda each: heights[each]):
             height = max(heights[index] + first, lowest)
             up[index] = height - heights[index]
             lowest = height + FEW
@@ -169,7 +188,7 @@ VALUE = {
     "textcoords": "offset points",
     "fontweight": "bold",
     "animated": True,
-    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8},
+    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.65},
 }
 _RING = {
     "markerfacecolor": "none",

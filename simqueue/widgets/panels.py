@@ -55,6 +55,11 @@ class PanelSettings:
     waits: bool = False
 
     @property
+    def grows(self) -> bool:
+        """Whether the axis follows what is drawn."""
+        return not self.log and self.top is None
+
+    @property
     def label(self) -> str:
         """Of the axis: what the title says already is not said again."""
         if self.title.lower() == self.axis.words.lower():

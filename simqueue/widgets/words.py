@@ -89,7 +89,9 @@ def _texts(panels: Sequence[PanelSettings], outcome: Outcome) -> list[str]:
 
 def status(text: str) -> str:
     """A line that screen readers read out when it changes."""
-    return f'<p role="status" aria-live="polite">{html.escape(text)}</p>'
+    # A number and its % stay on one line.
+    said = html.escape(text).replace(" %", "&nbsp;%")
+    return f'<p role="status" aria-live="polite">{said}</p>'
 
 
 def alert(error: Exception) -> str:
