@@ -110,10 +110,11 @@ class Graded:
             for story in stories
         )
         title = html.escape(self.exercise.replace("_", " "))
+        left = "<th style='text-align:left'>"
         return (
             f"<p><b>{title}</b>: {self.points} of {self.of} points</p>"
-            "<table><thead><tr><th>passed</th><th>points</th><th style='text-align:left'>check</th>"
-            f"<th style='text-align:left'>why not</th></tr></thead><tbody>{rows}</tbody></table>{told}"
+            f"<table><thead><tr><th>passed</th><th>points</th>{left}check</th>{left}why not</th>"
+            f"</tr></thead><tbody>{rows}</tbody></table>{told}"
         )
 
     def as_data(self) -> dict[str, Any]:
