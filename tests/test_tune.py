@@ -218,7 +218,25 @@ def test_more_lines_than_can_be_told_apart_are_refused(lines: Any) -> None:
         sq.widgets.tune(shop(), {"broker.lease": (5, 60)}, lines=lines)
 
 
+def test_a_line_with_a_parameter_that_the_function_has_not_is_refused() -> None:
+    """With the parameters that it has."""
+    sentence = "lines: the parameter of calls must be one of 'clients', 'factor', not 'speed'"
+    with pytest.raises(ValueError, match=sentence):
+        sq.widgets.tune(
+            calls,
+            {"clients": (5, 60)},
+            figures="nothing (%)",
+            lines={"quick": {"speed": 2}},
+        )
+
+
 # Axes
+
+
+def test_an_axis_without_a_slider_needs_a_length() -> None:
+    """Around 0 there is nothing to draw."""
+    with pytest.raises(ValueError, match="x must be a parameter above 0, or one that has a slider"):
+        sq.widgets.tune(shop(), {"broker.lease": (5, 60)}, x="network.ack_lost")
 
 
 def test_every_figure_has_an_axis() -> None:

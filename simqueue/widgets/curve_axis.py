@@ -64,6 +64,8 @@ def _is_number(subject: Subject, name: str) -> bool:
 
 def of(slider: Any, here: float, lines: int) -> CurveAxis:
     """The axis over the slider's range, or around the value `here` where there is no slider."""
+    if slider is None and here <= 0:
+        raise checks.fail("x", here, "a parameter above 0, or one that has a slider")
     low, high = (AROUND * here / POINTS, AROUND * here)
     if slider is not None:
         low, high = slider.min, slider.max

@@ -155,6 +155,8 @@ class FunctionSubject:
 
     def run(self, settings: Settings, changes: Settings, seed: int) -> Outcome:
         """Call the function, and simulate what it returns."""
+        for name in changes:
+            checks.one_of(f"lines: the parameter of {self._name}", name, self._parameters)
         return self._run(self._function(**{**settings, **changes}), seed)
 
     def _run(self, made: Any, seed: int) -> Outcome:
