@@ -22,8 +22,8 @@ SECONDS_FOR_A_CELL = 120
 IN_A_KERNEL = [
     path
     for path in NOTEBOOKS
-    # The code of the others is run by test_lessons, and by a browser in browser/test_course.
-    if path.stem[:2] in ("02", "04", "12") or os.environ.get("SIMQUEUE_LESSONS") == "all"
+    # The others run in kernels of JupyterLab's own, in browser/test_course.
+    if path.stem[:2] == "02" or os.environ.get("SIMQUEUE_LESSONS") == "all"
 ]
 
 
