@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from runs import run
 
 import simqueue as sq
-from simqueue.plotting.timeline_marks import BARS, POINTS
+from simqueue.plotting.timeline_marks import BARS, BESIDE, POINTS
 
 
 def bars(drawing: Any, kind: str) -> list[tuple[float, float, int]]:
@@ -78,6 +78,23 @@ def test_crash_ends_the_bar_and_the_lease_runs_on() -> None:
     assert leases(drawing)[0] == (0, 30)
     assert bars(drawing, "handler at work") == [(30, 50, 2)]
     assert points(drawing, "first effect") == [(50, 2)]
+
+
+@pytest.mark.parametrize(("work", "aside"), [(20, True), (200, False)])
+def test_a_crash_does_not_cover_the_number_of_an_effect(work: float, aside: bool) -> None:
+    """Right after a charge its sign stands beside the number; elsewhere it stays at its time."""
+    if aside:
+        faults = [sq.faults.At(step="payments.charge", what="crash", when="after")]
+        drawing = sq.plot.timeline(run(work, 2, lease=300, faults=faults))
+    else:
+        drawing = sq.plot.timeline(run(work, 2, lease=300, crash=sq.Crash(at=[(1, 120)])))
+    (ax,) = drawing.axes
+    (crash,) = [each for each in ax.lines if each.get_label() == "worker crashes"]
+    time, row = points(drawing, "worker crashes")[0]
+    assert (time, row) == (20 if aside else 120, 1)
+    drawn = crash.get_transform().transform((time, 0))[0]
+    moved = (drawn - ax.transData.transform((time, 0))[0]) * 72 / drawing.dpi
+    assert moved == pytest.approx(BESIDE if aside else 0, abs=0.01)
 
 
 def test_refused_acks_failures_and_dead_letters_have_their_own_signs() -> None:

@@ -140,7 +140,7 @@ def _draw_marks(ax: Any, attempt: Attempt, kinds: set[str]) -> None:
     for effect in attempt.effects:
         marks.effect(ax, effect, y, kinds)
     if attempt.outcome == "crashed":
-        marks.point(ax, "worker crashes", attempt.ended, y, kinds)
+        marks.crash(ax, attempt.ended, y, attempt.effects, kinds)
     if attempt.ack is not None:
         marks.point(ax, f"ack {attempt.ack}", attempt.acked, y + LEASE_BELOW, kinds)
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.patheffects import withStroke
+from matplotlib.transforms import ScaledTranslation
 
 from simqueue.plotting.drawing import BLACK, BLUE, GREEN, GREY, VERMILLION
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from simqueue.plotting.attempts import Effect
 
 WORK = {
@@ -48,7 +53,13 @@ POINTS: dict[str, dict[str, Any]] = {
     "ack accepted": {"marker": "^", "color": BLACK, "markersize": 7},
     "ack ignored": {"marker": "^", "color": BLACK, "markersize": 7, "markerfacecolor": "white"},
     "ack refused": {"marker": "x", "color": BLACK, "markersize": 7, "markeredgewidth": 2},
-    "ack lost": {"marker": "$?$", "color": BLACK, "markersize": 8},
+    "ack lost": {
+        "marker": "$?$",
+        "color": BLACK,
+        "markersize": 10,
+        # White around it: the line of the lease would strike it through.
+        "path_effects": [withStroke(linewidth=4, foreground="white")],
+    },
     "first effect": {"marker": "o", "color": GREEN, "markersize": 13, "markeredgecolor": "white"},
     "duplicate effect": {
         "marker": "D",
@@ -57,6 +68,8 @@ POINTS: dict[str, dict[str, Any]] = {
         "markeredgecolor": "white",
     },
 }
+BESIDE = 14
+"""Points from the middle of a sign to the middle of the one beside it."""
 LEASE = "lease"
 ORDER = (*BARS, LEASE, *POINTS)
 
@@ -87,6 +100,23 @@ def point(ax: Any, kind: str, time: float, y: float, kinds: set[str]) -> None:
     """Draw the sign of this kind at `time` (s)."""
     ax.plot([time], [y], linestyle="", label=kind, zorder=4, clip_on=False, **POINTS[kind])
     kinds.add(kind)
+
+
+def crash(ax: Any, time: float, y: float, effects: Sequence[Effect], kinds: set[str]) -> None:
+    """Draw a crash at `time` (s), or to the right of an effect whose number it would cover."""
+    now = _points_from_the_left(ax, time)
+    last = max((_points_from_the_left(ax, each.time) for each in effects), default=-math.inf)
+    aside = max(0.0, last + BESIDE - now)
+    point(ax, "worker crashes", time, y, kinds)
+    if aside:
+        figure = ax.figure
+        ax.lines[-1].set_transform(
+            ax.transData + ScaledTranslation(aside / 72, 0, figure.dpi_scale_trans)
+        )
+
+
+def _points_from_the_left(ax: Any, time: float) -> float:
+    return float(ax.transData.transform((time, 0))[0]) * 72 / float(ax.figure.dpi)
 
 
 def effect(ax: Any, one: Effect, y: float, kinds: set[str]) -> None:
