@@ -262,8 +262,15 @@ def test_13_and_14_name_each_handler_with_what_it_does():
 
 def test_14_one_of_six_gets_through_and_keeps_it_under_two_faults():
     """And it is the last one."""
-    names, printed, _ = lesson("14")
+    names, printed, prose = lesson("14")
     assert names["good"] == ["reclaim_with_key"]
+    jobs = names["sq"].simulate(names["day"]).jobs
+    buried = jobs[jobs["outcome"] == "dead-lettered"]
+    assert "Most of naive's charges too many come from three orders" in prose
+    assert len(buried) == 3
+    assert (buried["deliveries"] == 25).all()
+    assert buried["duplicate_effects"].sum() > jobs["duplicate_effects"].sum() / 2
+    assert (buried["first_effect"] - buried["first_start"] > 60).all()
     assert names["report"].passed
     assert "passed: True" in printed["pairs"]
 
