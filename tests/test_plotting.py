@@ -266,6 +266,18 @@ def test_advice_shows_the_log_and_the_replay(advice: Any) -> None:
     assert_allclose(line(right, "median").get_ydata(), advice.table["recovery_p50"])
 
 
+@pytest.mark.parametrize("target", [0.5, 0.05, 0.015])
+def test_no_name_of_an_advice_is_struck_through_by_the_target(advice: Any, target: float) -> None:
+    """The names of the lines stay clear of the dashed line."""
+    drawing = sq.plot.advice(dataclasses.replace(advice, target=target))
+    drawing.canvas.draw()
+    left = drawing.axes[0]
+    height = left.transData.transform((0, target))[1]
+    boxes = [each.get_window_extent() for each in left.texts if "\n" in each.get_text()]
+    assert len(boxes) == 2
+    assert not any(box.y0 < height < box.y1 for box in boxes)
+
+
 def test_advice_marks_the_recommendation(advice: Any) -> None:
     """A line at the recommended timeout in both panels, and its number in words."""
     drawing = sq.plot.advice(advice)

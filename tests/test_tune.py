@@ -385,6 +385,41 @@ def test_the_picture_still_moves_after_it_was_written_to_a_file() -> None:
     assert picture(view) == picture(other)
 
 
+def test_a_move_leaves_nothing_behind_at_the_edge() -> None:
+    """What is drawn anew from is the whole image, to its last column."""
+    view = sq.widgets.tune(calls, {"clients": (5, 60)}, figures="calls per client (calls)")
+    for each in (view._quick, view._sharp):
+        assert each._background.get_extents()[2:] == each._canvas.get_width_height()
+
+
+@pytest.mark.parametrize(("low", "high", "step"), [(5, 60, 1), (5, 60, 5), (0, 1000, 10)])
+def test_the_curve_has_its_points_where_the_slider_can_stand(
+    low: int, high: int, step: int
+) -> None:
+    """From end to end, so that the ring of a setting meets it."""
+    lines: dict[str, dict[str, float]] = {"a": {}, "b": {"factor": 3.0}}
+    name = "calls per client (calls)"
+    view = sq.widgets.tune(calls, {"clients": (low, high, step)}, figures=name, lines=lines)
+    view.settle()
+    x = view._shown.panels[0].lines[0].get_xdata()
+    assert (x[0], x[-1]) == (low, high)
+    assert set(x) <= set(range(low, high + 1, step))
+
+
+@pytest.mark.parametrize(("lease", "below"), [(5, False), (45, True), (60, False)])
+def test_the_wait_is_written_where_neither_axis_nor_curve_is(lease: int, below: bool) -> None:
+    """Below the ring, but not below the axis; at the right end above it, where no curve is."""
+    view = sq.widgets.tune(shop(), {"broker.lease": (5, 60)})
+    view.sliders["broker.lease"].value = lease
+    panel = view._quick.panels[1]
+    (text,) = panel._values
+    points = 72 / 100
+    ring = panel._ax.transData.transform(text.xy)[1] * points
+    bottom = ring + text.get_position()[1]
+    assert bottom > panel._ax.bbox.y0 * points
+    assert (bottom < ring) == below
+
+
 def test_the_curve_completes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with several lines, in a running loop."""
     monkeypatch.setattr("simqueue.widgets.tuning.PAUSE", 0.0)

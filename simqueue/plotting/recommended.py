@@ -104,6 +104,7 @@ def _draw_shares(ax: Any, advice: Advice) -> None:
         [
             NamedLine(fine, exact, "jobs that outlast it\n(counted in the log)", BLACK),
             NamedLine(timeouts, replayed, "run more than once\n(replayed)", VERMILLION),
+            NamedLine(np.array([low, high]), np.full(2, advice.target), "", GREY),
         ],
     )
 

@@ -71,7 +71,9 @@ def of(slider: Any, here: float, lines: int) -> CurveAxis:
         low, high = slider.min, slider.max
     places = np.linspace(low, high, max(LEAST_POINTS, POINTS // lines))
     if isinstance(slider, ipywidgets.IntSlider):
-        places = np.unique(np.rint(places))
+        # Where the slider can stand, so that its ring meets the curve.
+        steps = np.rint((places - low) / slider.step) * slider.step
+        places = np.unique(np.minimum(low + steps, high))
     fine = np.unique(np.concatenate([np.linspace(low, high, FINE), places]))
     return CurveAxis(places.tolist(), fine)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.lines import Line2D
+from matplotlib.transforms import Bbox
 from PIL import Image
 
 from simqueue.plotting.drawing import BLACK, look, new_drawing
@@ -157,7 +158,9 @@ class CurvePicture:
 
     def _draw_background(self) -> None:
         self._canvas.draw()
-        self._background = self._canvas.copy_from_bbox(self._drawing.bbox)
+        # The figure's own box is a hair narrower than its image, whose last column would stay.
+        whole = Bbox.from_bounds(0, 0, *self._canvas.get_width_height())
+        self._background = self._canvas.copy_from_bbox(whole)
 
     def _set(self, view: View) -> None:
         tops = [self._tops.of(panel, view, guess=panel is self.panels[0]) for panel in self.panels]

@@ -133,7 +133,7 @@ class Panel:
         for text in self._values:
             text.set_visible(False)
         shown = self._texts(values, places)
-        ups = self._offsets([places[index] for index in shown])
+        ups = self._offsets([places[index] for index in shown], at_end=at_end)
         for (index, colour), up in zip(shown.items(), ups, strict=True):
             text = self._values[index]
             text.set_visible(True)
@@ -159,15 +159,17 @@ class Panel:
     def _same(self, values: Sequence[float], places: Sequence[float], one: int, two: int) -> bool:
         return places[one] == places[two] and self.text(values[one]) == self.text(values[two])
 
-    def _offsets(self, places: Sequence[float]) -> list[float]:
-        """How far above its ring each value is written, in points."""
-        first = -14.0 if self.settings.waits else 7.0
-        heights = [
-            self._ax.transData.transform((0, place))[1] * 72 / self._ax.figure.dpi
-            for place in places
-        ]
+    def _offsets(self, places: Sequence[float], *, at_end: bool) -> list[float]:
+        """How far above its ring each value is written, in points.
+
+        A curve of waits rises to the right: its value is written below it, or left of its end above
+        it, and never below the axis.
+        """
+        first = -14.0 if self.settings.waits and not at_end else 7.0
+        points = 72 / self._ax.figure.dpi
+        heights = [self._ax.transData.transform((0, place))[1] * points for place in places]
         up = [first] * len(places)
-        lowest = -math.inf
+        lowest = self._ax.bbox.y0 * points + 2
         for index in sorted(range(len(places)), key=lambda each: heights[each]):
             height = max(heights[index] + first, lowest)
             up[index] = height - heights[index]
