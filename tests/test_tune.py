@@ -420,6 +420,38 @@ def test_the_wait_is_written_where_neither_axis_nor_curve_is(lease: int, below: 
     assert (bottom < ring) == below
 
 
+def test_values_at_the_top_stay_below_the_title() -> None:
+    """And apart from each other."""
+
+    def all_or_nearly(clients: int = 10, share: float = 1.0) -> dict[str, float]:
+        return {"done (%)": share}
+
+    lines = {"all": {}, "nearly": {"share": 0.98}, "most": {"share": 0.96}}
+    view = sq.widgets.tune(all_or_nearly, {"clients": (5, 60)}, figures="done (%)", lines=lines)
+    panel = view._quick.panels[0]
+    heights = [
+        panel._ax.transData.transform(text.xy)[1] * 72 / 100 + text.get_position()[1]
+        for text in panel._values
+    ]
+    assert max(heights) <= panel._ax.bbox.y1 * 72 / 100 - 7.9
+    assert all(np.diff(sorted(heights)) >= 13.9)
+
+
+@pytest.mark.parametrize(("low", "high", "value"), [(0, 0.3, 0.05), (0.5, 3, 2), (1, 4, 3.3)])
+def test_a_slider_starts_on_one_of_its_steps(low: float, high: float, value: float) -> None:
+    """Where it stood between two, a browser would move it."""
+
+    def cost(factor: float = value) -> dict[str, float]:
+        return {"cost (calls)": factor}
+
+    view = sq.widgets.tune(cost, {"factor": (low, high)}, figures="cost (calls)")
+    slider = view.sliders["factor"]
+    steps = (slider.value - low) / slider.step
+    assert steps == pytest.approx(round(steps))
+    assert (high - low) / slider.step == pytest.approx(round((high - low) / slider.step))
+    assert 100 <= round((high - low) / slider.step) < 200
+
+
 def test_the_curve_completes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with several lines, in a running loop."""
     monkeypatch.setattr("simqueue.widgets.tuning.PAUSE", 0.0)

@@ -174,6 +174,12 @@ class Panel:
             height = max(heights[index] + first, lowest)
             up[index] = height - heights[index]
             lowest = height + FEW
+        # Above the axes is the title.
+        highest = self._ax.bbox.y1 * points - 8
+        for index in sorted(range(len(places)), key=lambda each: -heights[each] - up[each]):
+            height = min(heights[index] + up[index], highest)
+            up[index] = height - heights[index]
+            highest = height - FEW
         return up
 
 

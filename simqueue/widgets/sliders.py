@@ -49,12 +49,13 @@ def slider(subject: Subject, name: str, bounds: Sequence[float], labels: Mapping
     """Return a slider for the parameter `name`, standing where the subject has it.
 
     `bounds` are (low, high) or (low, high, step). The slider moves in whole numbers where these
-    and the subject's own value are whole, and in steps of a hundredth of the range otherwise.
+    and the subject's own value are whole, and otherwise in steps of a hundredth of the range, or
+    smaller ones on which the value lies.
     """
     low, high, step = _checked(name, bounds)
     value = checks.between(f"{name}, where its slider starts,", subject.value(name), low, high)
     whole = all(float(each).is_integer() for each in (low, high, value, step or 1))
-    step = step or (1 if whole else (high - low) / STEPS)
+    step = step or (1 if whole else _step(high - low, value - low))
     # Both ends must be possible: better a sentence now than halfway along the slider.
     for end in (low, high):
         subject.check({name: int(end) if whole else end})
@@ -69,6 +70,15 @@ def slider(subject: Subject, name: str, bounds: Sequence[float], labels: Mapping
         style={"description_width": "20em"},
         layout=ipywidgets.Layout(width="50em", max_width="100%"),
     )
+
+
+def _step(span: float, start: float) -> float:
+    """A step of a hundredth of `span`, or a bit smaller, so that `start` is some steps away.
+
+    A browser would move a slider that stands between two steps, and so change the settings.
+    """
+    parts = (n for n in range(STEPS, 2 * STEPS) if abs(start / span * n % 1 - 0.5) > 0.5 - 1e-6)
+    return span / next(parts, STEPS)
 
 
 def _checked(name: str, bounds: Sequence[float]) -> tuple[float, float, float | None]:
