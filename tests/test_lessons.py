@@ -87,6 +87,14 @@ def test_goals_are_open_at_first_and_can_be_reached(stem: str, cell: str):
     assert goals.found >= wanted
 
 
+@pytest.mark.parametrize(("stem", "cell"), SLIDERS)
+def test_sliders_start_on_one_of_their_steps(stem: str, cell: str):
+    """A browser would move one that does not, and the settings with it."""
+    for name, slider in play(stem).shown[cell].sliders.items():
+        steps = (slider.value - slider.min) / slider.step
+        assert steps == pytest.approx(round(steps)), name
+
+
 def numbers(text: str) -> list[float]:
     """All numbers in a text."""
     return [float(found.replace(",", "")) for found in re.findall(r"\d[\d,]*(?:\.\d+)?", text)]
@@ -146,6 +154,28 @@ def test_02_the_quiz_tells_the_share_that_outlasts_the_mean():
     assert 0.25 < played.names["scenario"].work.survival(16) < 0.4
 
 
+def test_02_one_goal_is_met_at_the_start_and_the_advice_is_the_longer_timeout():
+    """As the text in front of the sliders says; and the reason is broken at words."""
+    played = play("02")
+    view = played.shown["tune"]
+    assert "one is met where the sliders start" in played.prose
+    assert view.figures["recovery_mean"] <= 30
+    assert view.figures["duplicate_delivery_rate"] > 0.01
+    assert played.names["advice"].recommendation == 150
+    assert max(len(line) for line in played.printed["reason"].splitlines()) <= 95
+
+
+def test_03_where_the_harm_is():
+    """Each pause, lost answer and lost ack charges twice, and one crash; the cut ends at 60 s."""
+    played = play("03")
+    broken = played.names["report"].broken
+    for fault in ("pause", "response lost", "ack lost"):
+        assert broken.loc[fault, "no duplicate effect"] == broken.loc[fault, "plans"] > 0
+    assert broken.loc["crash", "no duplicate effect"] == 1
+    assert "The network is back at 60 s" in played.prose
+    assert "Delivery 2 to worker 2 at 60 s" in played.shown["cut-off"].alt_text
+
+
 def test_03_a_long_grace_kills_nobody_and_who_watches_connections_waits_less():
     """And with a lease one job in a hundred waits for about as long as the lease."""
     played = play("03")
@@ -198,6 +228,22 @@ def test_05_doubling_survives_with_a_short_first_delay():
     assert same["dead_letter_rate"] > 0 == doubling["dead_letter_rate"]
     assert outcomes_at(view, 145)[0]["dead_letter_rate"] > 0
     assert outcomes_at(view, 155)[0]["dead_letter_rate"] == 0
+
+
+def test_05_the_guess_comes_before_its_answer():
+    """A share that is printed above the question would be no guess."""
+    cells = list(code_cells("05"))
+    assert cells.index("survive-guess") < cells.index("outage")
+
+
+def test_05_a_limit_of_tries_is_a_limit_of_seconds():
+    """The incident: 20 tries are over in 0.2 s and the job is lost; or they last 600 s."""
+    played = play("05")
+    told = str(played.shown["incident"])
+    assert "twenty of them are over in 0.2 s" in played.prose
+    assert "they outlast an outage of 600 s" in played.prose
+    assert "Lost at 0.2 s: 20 deliveries" in told
+    assert "Settled by an ack at 600 s: 20 deliveries" in told
 
 
 def test_06_the_claims_line_lies_on_the_floor_and_looking_helps_against_lost_acks():
@@ -253,6 +299,9 @@ def test_07_the_zombie_charges_and_the_token_refuses_it():
     fenced = names["fenced"]
     assert len(fenced.effects) == 1
     assert fenced.deliveries.outcome.tolist() == ["failed", "failed", "failed", "finished"]
+    assert "Deliveries 2 and 3 found the lock taken" in prose
+    deliveries = names["result"].deliveries
+    assert deliveries.outcome.tolist() == ["finished", "failed", "failed", "finished"]
 
 
 def test_07_a_longer_ttl_trades_duplicates_for_waiting():
@@ -282,9 +331,12 @@ def test_07_a_lost_ack_charges_twice_without_any_freeze():
 
 def test_00_begins_with_one_charge_and_a_short_wait():
     """The first picture, and the busy world that the guess is about."""
-    names, _, _ = lesson("00")
+    names, _, prose = lesson("00")
     assert names["result"].figures["duplicate_effect_rate"] == 0
     assert 1 < names["result"].figures["wait_mean"] < 30
+    assert names["result"].figures["utilisation"] < 0.95
+    assert "What is delivered five times without an ack" in prose
+    assert play("00").shown["tune"].scenario.broker.max_receive_count == 5
 
 
 def test_03_who_notices_a_death_and_when():
@@ -306,7 +358,11 @@ def test_05_attempts_times_delay_is_what_survives_an_outage():
     assert shares[0] > shares[1] > shares[2] == 0
     assert shares[3] > 50
     assert "Sidekiq tries for about 20 days" in prose
-    assert 20 < numbers(printed["days"].splitlines()[0])[-1] / 86_400 < 21
+    days = [numbers(line)[-1] for line in printed["days"].splitlines()]
+    assert 20 < days[0] < 21
+    assert "Between seconds and a month" in prose
+    assert min(days) == 0
+    assert 30 < max(days) < 36
     assert [numbers(line)[-1] for line in printed["off-by-one"].splitlines()] == [5, 6, 6, 5, 6]
 
 
