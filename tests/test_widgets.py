@@ -164,12 +164,12 @@ def test_the_dashed_line_is_the_theory_of_the_setting() -> None:
 
 
 def test_settle_draws_the_whole_curve() -> None:
-    """The blue points are runs at each lease of the grid, the slider's ends included."""
+    """The blue points are runs at each lease of the grid, its ends included, and at the ring."""
     view = tuned()
     assert len(view._shown.panels[0].lines[0].get_xdata()) < curve_axis.POINTS
     view.settle()
     x, y = view._shown.panels[0].lines[0].get_data()
-    assert (x[0], x[-1], len(x)) == (1, 60, curve_axis.POINTS)
+    assert (x[0], x[-1], len(x)) == (1, 60, curve_axis.POINTS + 1)  # and where the slider is
     expected = sq.simulate(small().replace({LEASE: int(x[5])}), seed=1).figures
     assert y[5] == pytest.approx(expected["duplicate_delivery_rate"])
 
@@ -258,7 +258,7 @@ def test_going_back_to_known_settings_costs_nothing(runs: list[tuple[float, floa
     view.settle()
     runs.clear()
     view.sliders[MEAN].value = 20
-    assert len(view._shown.panels[0].lines[0].get_xdata()) == curve_axis.POINTS
+    assert len(view._shown.panels[0].lines[0].get_xdata()) == curve_axis.POINTS + 1
     assert runs == []
 
 

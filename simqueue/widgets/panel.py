@@ -108,10 +108,11 @@ class Panel:
     def show(self, view: View) -> None:
         """Move everything to where it is in `view`."""
         figure = self.settings.figure
-        along = [x for x, _ in view.points]
+        # With the place where the sliders stand, so that its ring is on the line.
+        places = sorted({**dict(view.points), view.x: view.now}.items())
         for index, line in enumerate(self.lines):
-            values = [self.place(outcomes[index].figures[figure]) for _, outcomes in view.points]
-            line.set_data(along, values)
+            values = [self.place(outcomes[index].figures[figure]) for _, outcomes in places]
+            line.set_data([x for x, _ in places], values)
         theory = view.theory.get(figure, np.full(len(view.fine), np.nan))
         if self.settings.log:
             theory = np.maximum(theory, self._least / 10)
