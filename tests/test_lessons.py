@@ -187,6 +187,10 @@ def test_03_a_long_grace_kills_nobody_and_who_watches_connections_waits_less():
     assert lease["crashes"] > 0
     assert 250 < lease["time_to_effect_p99"] < 400
     assert connection["time_to_effect_p99"] < 150
+    assert "if three of the 300 are killed or more" in played.prose
+    for grace in (0, 10, 20, 30, 40, 50, 70):
+        lease, _ = outcomes_at(view, grace)
+        assert (lease["crashes"] >= 3) == (lease["time_to_effect_p99"] > 300), grace
     assert [each["crashes"] for each in outcomes_at(view, 150)] == [0, 0]
 
 

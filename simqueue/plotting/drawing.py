@@ -147,6 +147,14 @@ def use_percent(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
 
 
+def use_log_numbers(ax: Any) -> None:
+    """Make the y axis logarithmic, with ticks at 1, 2, 5, 10, ... written in full."""
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
 def use_log_seconds(ax: Any) -> None:
     """Make the x axis logarithmic, with ticks at 1, 2, 5, 10, ... seconds."""
     ax.set_xscale("log")

@@ -16,6 +16,7 @@ from simqueue.plotting.drawing import (
     describe,
     look,
     new_drawing,
+    use_log_numbers,
 )
 from simqueue.plotting.labels import NamedLine, name_lines
 
@@ -61,7 +62,7 @@ def contention(curves: Mapping[str, Sequence[Measured]], clients: Sequence[int])
                 _line(ax, name, clients, [getattr(each, figure) for each in points], LINES[n])
                 for n, (name, points) in enumerate(curves.items())
             ]
-            ax.set_yscale("log")
+            use_log_numbers(ax)
             ax.set_xlabel("clients that contend for one row")
             ax.set_ylabel(words)
             ax.set_title({"time": "How long it takes", "calls": "How much work it makes"}[figure])
