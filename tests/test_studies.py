@@ -321,8 +321,8 @@ def test_the_picture_of_contention_says_what_each_rule_needs():
     assert [len(ax.lines) for ax in figure.axes] == [2, 2]
     for ax in figure.axes:  # numbers in full, no powers of ten
         shown = [label.get_text() for label in ax.get_yticklabels()]
-        assert "20" in shown
-        assert not any("10^" in each for each in shown)
+        assert shown
+        assert all(each.replace(",", "").replace(".", "").isdigit() for each in shown)
     last = curves["none"][-1]
     said = f"At 10: none: {last.time.mean:,.0f} ms and {last.calls.mean:,.0f} writes"
     assert said in figure.alt_text

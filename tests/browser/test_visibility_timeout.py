@@ -28,7 +28,7 @@ def lesson(notebook: Callable[[str], NotebookPage]) -> NotebookPage:
 
 def curve(lesson: NotebookPage) -> Locator:
     """The picture that the sliders move."""
-    return lesson.page.locator("img[alt^='Curves against the visibility timeout']")
+    return lesson.page.locator(".widget-html img[alt^='Curves against the visibility timeout']")
 
 
 def status(lesson: NotebookPage) -> Locator:
@@ -57,7 +57,7 @@ def still(lesson: NotebookPage) -> str:
     lesson.page.evaluate(
         """async () => {
             const find = () => document.querySelector(
-                "img[alt^='Curves against the visibility timeout']").src;
+                ".widget-html img[alt^='Curves against the visibility timeout']").src;
             let last = find(), since = performance.now();
             while (performance.now() - since < 2000) {
                 await new Promise(done => setTimeout(done, 50));
@@ -75,7 +75,7 @@ def watch_size(lesson: NotebookPage) -> None:
             window.sizes = new Set();
             const look = () => {
                 const image = document.querySelector(
-                    "img[alt^='Curves against the visibility timeout']");
+                    ".widget-html img[alt^='Curves against the visibility timeout']");
                 const box = image ? image.getBoundingClientRect() : {width: 0, height: 0};
                 window.sizes.add(`${Math.round(box.width)} x ${Math.round(box.height)}`);
                 requestAnimationFrame(look);
