@@ -8,20 +8,34 @@ import re
 from typing import Any
 
 import pytest
-from lessons import play
+from laws_of_lessons import (
+    SLIDERS,
+    goals_are_open_at_first_and_can_be_reached,
+    lesson,
+    numbers,
+    picture_stands_below_its_sliders,
+    pictures_have_words,
+    sliders_start_on_one_of_their_steps,
+)
+from lessons import STEMS, play
 
 import simqueue as sq
 
-
-def lesson(stem: str) -> tuple[dict[str, Any], dict[str, str], str]:
-    """The names of a lesson after its run, what each cell printed, and all of its prose."""
-    played = play(stem)
-    return played.names, played.printed, played.prose
+LATER = [stem for stem in STEMS if stem >= "08"]
 
 
-def numbers(text: str) -> list[float]:
-    """All numbers in a text."""
-    return [float(found.replace(",", "")) for found in re.findall(r"\d[\d,]*(?:\.\d+)?", text)]
+@pytest.mark.parametrize(("stem", "cell"), [each for each in SLIDERS if each[0] in LATER])
+def test_sliders_hold_what_they_promise(stem: str, cell: str):
+    """They start on a step, their goals can be reached, their picture stands below them."""
+    sliders_start_on_one_of_their_steps(stem, cell)
+    goals_are_open_at_first_and_can_be_reached(stem, cell)
+    picture_stands_below_its_sliders(stem, cell)
+
+
+@pytest.mark.parametrize("stem", LATER)
+def test_every_picture_has_words(stem: str):
+    """With numbers in them."""
+    pictures_have_words(stem)
 
 
 def at_setting(view: Any, **settings: Any) -> list[Any]:
