@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-MOVES = 14
+MOVES = 8
 MILLISECONDS_BETWEEN_MOVES = 400
 """A key pressed again and again: the curve is not yet at rest when the next one comes."""
 FLOOR = "floor.ipynb"
@@ -131,8 +131,9 @@ def write_floor(path: Path) -> None:
         "outputs": [],
         "source": FLOOR_CODE,
     }
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     path.write_text(
-        json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}),
+        json.dumps({"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}),
         encoding="utf-8",
     )
 
@@ -141,7 +142,10 @@ def main() -> None:
     """Print a line for each slider, and how many of all redraws came within 150 ms."""
     floor = None
     all_moves = within = 0
-    print(f"{'lesson':7} {'slider':38} {'median':>7} {'most':>7} {'ratio':>6}  within 150 ms")
+    print(
+        f"{'lesson':7} {'slider':38} {'median':>7} {'most':>7} {'ratio':>6}  within 150 ms",
+        flush=True,
+    )
     for wait in waits():
         floor = floor or wait.median
         print(

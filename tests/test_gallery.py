@@ -40,8 +40,8 @@ def shown() -> sq.widgets.Gallery:
     return gallery()
 
 
-@pytest.mark.parametrize("number", sq.incidents)
-def test_every_incident_can_be_picked(
+@pytest.mark.parametrize("number", list(sq.incidents)[::3])  # test_incidents replays them all
+def test_an_incident_can_be_picked(
     shown: sq.widgets.Gallery, number: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Report and links, a row for each figure, two timelines with words and numbers, a status."""

@@ -63,6 +63,17 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def notebook(browser: Browser, lab: Lab) -> Iterator[Callable[[str], NotebookPage]]:
     """A function that opens a notebook by its file name; pages and kernels end with the test."""
+    yield from opening(browser, lab)
+
+
+@pytest.fixture(scope="module")
+def shared_notebook(browser: Browser, lab: Lab) -> Iterator[Callable[[str], NotebookPage]]:
+    """The same for a file of tests that use one page in turn, as opening and running takes long."""
+    yield from opening(browser, lab)
+
+
+def opening(browser: Browser, lab: Lab) -> Iterator[Callable[[str], NotebookPage]]:
+    """Yield the function, and then close what it has opened."""
     opened: list[NotebookPage] = []
 
     def open_one(name: str) -> NotebookPage:

@@ -18,10 +18,10 @@ CONTROLS = """.jp-Notebook summary, .jp-OutputArea-output :is(input, select,
 MOST_TABS = 120
 
 
-@pytest.fixture
-def lesson(notebook: Callable[[str], NotebookPage]) -> NotebookPage:
+@pytest.fixture(scope="module")
+def lesson(shared_notebook: Callable[[str], NotebookPage]) -> NotebookPage:
     """Lesson 01, run: it has guesses, a replay, a slider, two quizzes, and an exercise's check."""
-    page = notebook("01_why_twice.ipynb")
+    page = shared_notebook("01_why_twice.ipynb")
     page.run_all()
     page.page.locator("svg[aria-label^='The system at']").wait_for()
     page.page.locator(".widget-radio-box").last.wait_for()

@@ -16,10 +16,10 @@ TIMEOUT = "Visibility timeout"
 PERCENTILE = "Work, 99th percentile"
 
 
-@pytest.fixture
-def lesson(notebook: Callable[[str], NotebookPage]) -> NotebookPage:
+@pytest.fixture(scope="module")
+def lesson(shared_notebook: Callable[[str], NotebookPage]) -> NotebookPage:
     """The lesson, open, every cell run, and its curve fully simulated."""
-    lesson = notebook("02_visibility_timeout.ipynb")
+    lesson = shared_notebook("02_visibility_timeout.ipynb")
     lesson.run_all()
     curve(lesson).scroll_into_view_if_needed()
     still(lesson)
