@@ -30,8 +30,12 @@ if TYPE_CHECKING:
     from simqueue.scenario import Scenario
     from simqueue.widgets.prediction import Prediction
 
-PAUSE = 0.25
-"""Seconds without a move until the rest of the curve is simulated."""
+PAUSE = 0.5
+"""Seconds without a move until the rest of the curve is simulated.
+
+Longer than between two keys of somebody who tries one setting after the other: a run that has just
+begun would hold the next move up.
+"""
 BREATH = 0.005
 """Seconds between two points of it, in which a move can come in."""
 AT_ONCE = 4
