@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).parents[1]
 MOVES = 8
@@ -73,8 +73,8 @@ class Wait(NamedTuple):
     within_150: int
 
 
-def waits() -> Iterator[Wait]:
-    """Measure the baseline, and then each slider of each lesson (but those of replays)."""
+def waits(wanted: Sequence[str]) -> Iterator[Wait]:
+    """Measure the baseline, and then each slider (but those of replays) of the `wanted` lessons."""
     sys.path.insert(0, str(ROOT / "tests" / "browser"))
     import browsing
     from playwright.sync_api import sync_playwright
@@ -87,7 +87,8 @@ def waits() -> Iterator[Wait]:
             write_floor(lab.folder / FLOOR)
             shutil.copytree(ROOT / "exercises", Path(folder) / "exercises")
             browser = browsing.launch(playwright, chromium)
-            for name in [FLOOR, *sorted(path.name for path in lab.folder.glob("[0-9]*.ipynb"))]:
+            lessons = sorted(path.name for path in lab.folder.glob("[0-9]*.ipynb"))
+            for name in [FLOOR, *(each for each in lessons if not wanted or each[:2] in wanted)]:
                 opened = browsing.open_notebook(browser, lab, name)
                 opened.run_all()
                 yield from waits_of(opened, name.partition("_")[0].removesuffix(".ipynb"))
@@ -139,14 +140,17 @@ def write_floor(path: Path) -> None:
 
 
 def main() -> None:
-    """Print a line for each slider, and how many of all redraws came within 150 ms."""
+    """Print a line for each slider, and how many of all redraws came within 150 ms.
+
+    Of all lessons, or of those whose numbers are given.
+    """
     floor = None
     all_moves = within = 0
     print(
         f"{'lesson':7} {'slider':38} {'median':>7} {'most':>7} {'ratio':>6}  within 150 ms",
         flush=True,
     )
-    for wait in waits():
+    for wait in waits(sys.argv[1:]):
         floor = floor or wait.median
         print(
             f"{wait.lesson:7} {wait.slider:38} {wait.median:5.0f}ms {wait.most:5.0f}ms "
