@@ -40,7 +40,7 @@ def shown() -> sq.widgets.Gallery:
     return gallery()
 
 
-@pytest.mark.parametrize("number", list(sq.incidents)[::3])  # test_incidents replays them all
+@pytest.mark.parametrize("number", list(sq.incidents)[::10])  # test_incidents replays them all
 def test_an_incident_can_be_picked(
     shown: sq.widgets.Gallery, number: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

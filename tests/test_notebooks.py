@@ -22,7 +22,7 @@ SECONDS_FOR_A_CELL = 120
 IN_A_KERNEL = [
     path
     for path in NOTEBOOKS
-    # The others run in kernels of JupyterLab's own, in browser/test_course.
+    # The code of all is run by test_lessons and test_later_lessons, some of it in a browser too.
     if path.stem[:2] == "02" or os.environ.get("SIMQUEUE_LESSONS") == "all"
 ]
 
