@@ -1,7 +1,8 @@
 """The notebooks in a browser, as a reader has them: each widget is used.
 
 Some of the lessons, to keep a build short; all of them: SIMQUEUE_LESSONS=all. 01 is in
-`test_keyboard` as well, 02 in `test_visibility_timeout`. With SIMQUEUE_SCREENSHOTS=folder it keeps a picture of each cell there, for eyes to judge.
+`test_keyboard` as well, 02 in `test_visibility_timeout`. With SIMQUEUE_SCREENSHOTS=folder they
+keep a picture of each cell there, for eyes to judge.
 """
 
 from __future__ import annotations
