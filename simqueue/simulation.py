@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from simqueue import checks
@@ -26,6 +27,8 @@ from simqueue.model.world import World
 from simqueue.result import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from simqueue.context import Job
     from simqueue.distributions import Distribution
     from simqueue.faults import Fault
@@ -49,6 +52,21 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
     NeverSettles
         If a job is delivered again and again without end, and the scenario has no horizon.
     """
+    slices = in_slices(scenario, seed, sys.maxsize)
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
+def in_slices(scenario: Scenario, seed: int, events: int) -> Generator[None, None, Result]:
+    """Run `scenario` as `simulate` does, and return what happened, but stop in between.
+
+    After each so many `events` it yields, for whoever has something more urgent to do; closed
+    then, it leaves nothing behind.
+    """
     checks.whole("seed", seed)
     kept_before = kept()
     world = _world(scenario, seed)
@@ -59,11 +77,10 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
             if worker.accepts:
                 worker.ask_once()
     _start_producers(scenario, world)
+    world.clock.end_at(scenario.horizon)
     try:
-        with guarding(Execution.resume.__code__):
-            world.clock.run(scenario.horizon)
-    except NeverSettles as error:
-        raise NeverSettles(f"{error}{_last_failure(world.ledger)}") from None
+        while _goes_on(world, events):
+            yield
     finally:
         for worker in world.workers:
             worker.abandon()
@@ -74,6 +91,14 @@ def simulate(scenario: Scenario, seed: int = 0) -> Result:
     if kept() > kept_before:
         world.let_go()
     return result
+
+
+def _goes_on(world: World, events: int) -> bool:
+    try:
+        with guarding(Execution.resume.__code__):
+            return world.clock.let_happen(events)
+    except NeverSettles as error:
+        raise NeverSettles(f"{error}{_last_failure(world.ledger)}") from None
 
 
 def _start_producers(scenario: Scenario, world: World) -> None:

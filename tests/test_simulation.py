@@ -15,6 +15,7 @@ from runs import run, scenario, starts, story
 
 import simqueue as sq
 from simqueue.model import execution
+from simqueue.simulation import in_slices
 
 EVERYTHING_ON = """
 import hashlib, simqueue as sq
@@ -371,6 +372,48 @@ def test_claim_whose_owner_dies_leaves_the_job_stuck():
 
 
 # The end of a run.
+
+
+@pytest.mark.parametrize("events", [1, 7, 1_000])
+@pytest.mark.parametrize("horizon", [None, 20])
+def test_a_run_in_slices_is_the_same_run(events, horizon):
+    """Stopped each few events, with another run in between, it comes to the same events."""
+    what = scenario(
+        sq.Exponential(10), workers=3, jobs=30, arrivals=sq.Poisson(1), lease=15, max_receives=3,
+        crash=sq.Crash(mean_time_between=60, restart_after=2), horizon=horizon,
+    )  # fmt: skip
+    whole = sq.simulate(what, 4)
+    slices, stops = in_slices(what, 4, events), 0
+    try:
+        while True:
+            next(slices)
+            stops += 1
+            if stops == 3:
+                sq.simulate(what, 5)
+    except StopIteration as end:
+        result = end.value
+    assert result.events.equals(whole.events)
+    assert (stops >= 3) == (events < 10)
+
+
+def test_a_run_that_is_left_half_way_does_not_clean_up_after_itself():
+    """Closed between two slices, no handler runs on: neither now nor when it is forgotten."""
+    began, ran_on = [], []
+
+    async def tidies_up(job, ctx):
+        began.append(job.id)
+        try:
+            await ctx.work()
+        finally:
+            ran_on.append(job.id)
+
+    slices = in_slices(scenario(30, workers=5, jobs=20, handler=tidies_up), 1, 1)
+    while not began:
+        next(slices)
+    slices.close()
+    del slices
+    gc.collect()
+    assert ran_on == []
 
 
 def test_a_run_drains():

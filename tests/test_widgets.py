@@ -87,13 +87,13 @@ class Redraws:
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
     """Which runs are made, as (lease, mean work)."""
     made: list[tuple[float, float]] = []
-    simulate = subject.simulate
+    in_slices = subject.in_slices
 
-    def noted(one: sq.Scenario, seed: int) -> sq.Result:
+    def noted(one: sq.Scenario, seed: int, events: int) -> Any:
         made.append((float(one.broker.lease), float(one.work.mean)))  # type: ignore[attr-defined]
-        return simulate(one, seed)
+        return in_slices(one, seed, events)
 
-    monkeypatch.setattr(subject, "simulate", noted)
+    monkeypatch.setattr(subject, "in_slices", noted)
     return made
 
 
@@ -332,6 +332,29 @@ def test_a_move_in_the_middle_of_the_curve_starts_the_new_one(
     assert 5 <= means.count(20) < curve_axis.POINTS
 
 
+@pytest.mark.usefixtures("no_pause")
+def test_a_move_need_not_wait_for_the_end_of_a_run(
+    runs: list[tuple[float, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run for the curve stops each few events, and is left where it is when a move comes."""
+    monkeypatch.setattr(subject, "EVENTS_AT_ONCE", 10)
+
+    async def session() -> None:
+        view = tuned()
+        while len(runs) < 2:
+            await asyncio.sleep(0)
+        place = runs[-1][0]
+        for _ in range(5):  # a whole run has some forty times ten events
+            await asyncio.sleep(0)
+        assert len(runs) == 2
+        assert not view._outcomes.knows(view._at(place))
+        view.sliders[MEAN].value = 10
+        await rest(view)
+        view.settle()
+
+    asyncio.run(session())
+
+
 def test_no_garbage_is_collected_while_a_reader_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """During a move the collector is off, and after it, as before, on: also if the move fails."""
     states: list[bool] = []
@@ -341,7 +364,7 @@ def test_no_garbage_is_collected_while_a_reader_waits(monkeypatch: pytest.Monkey
         raise sq.HandlerError("it awaited a stranger")
 
     view = tuned()
-    monkeypatch.setattr(subject, "simulate", broken)
+    monkeypatch.setattr(subject, "in_slices", broken)
     with pytest.raises(sq.HandlerError):
         view.sliders[LEASE].value = 31
     assert states == [False]
@@ -378,7 +401,7 @@ def test_an_error_in_a_run_reaches_the_caller_and_the_reader(
         raise sq.HandlerError("it awaited a stranger")
 
     view = tuned()
-    monkeypatch.setattr(subject, "simulate", broken)
+    monkeypatch.setattr(subject, "in_slices", broken)
     with pytest.raises(sq.HandlerError, match="stranger"):
         view.sliders[LEASE].value = 31
     assert "it awaited a stranger" in shown(view, 'role="alert"')
@@ -393,7 +416,7 @@ def test_an_error_in_the_background_is_not_swallowed(monkeypatch: pytest.MonkeyP
 
     async def session() -> Any:
         view = tuned()
-        monkeypatch.setattr(subject, "simulate", broken)
+        monkeypatch.setattr(subject, "in_slices", broken)
         await rest(view)
         assert isinstance(view._task.exception(), sq.HandlerError)
         return view

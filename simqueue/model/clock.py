@@ -13,7 +13,8 @@ from heapq import heappush
 from typing import Any, Final
 
 import simpy
-from simpy.events import NORMAL, Event, EventPriority
+from simpy.core import EmptySchedule, StopSimulation
+from simpy.events import NORMAL, URGENT, Event, EventPriority
 
 from simqueue.grid import PER_SECOND
 
@@ -41,6 +42,22 @@ class Clock(simpy.Environment):
         """Call `action` with the event, which it may ignore, at `time`, in seconds."""
         event = Moment(self, time, priority)
         event.callbacks.append(action)
+
+    def end_at(self, time: float | None) -> None:
+        """Let nothing happen from `time` on, if it is not None."""
+        if time is not None:
+            end = Moment(self, time, URGENT)
+            end.callbacks.append(StopSimulation.callback)
+
+    def let_happen(self, events: int) -> bool:
+        """Let so many events happen, and tell whether there are more to come."""
+        step = self.step
+        try:
+            for _ in range(events):
+                step()
+        except (EmptySchedule, StopSimulation):
+            return False
+        return True
 
     def forget(self) -> None:
         """Let nothing more happen."""

@@ -120,7 +120,11 @@ class CurvePicture:
         self._drawing.set_layout_engine("none")
         for panel in grows:
             panel.set_top(1.0)
-        self._draw_background()
+            for artist in panel.scale:
+                artist.set_animated(True)
+        self._grows = grows
+        self._still = self._drawn()
+        self._draw_scales()
 
     def png(self, view: View) -> bytes:
         """Draw `view` and return it as a PNG."""
@@ -156,11 +160,22 @@ class CurvePicture:
         panels = [artist for panel in self.panels for artist in panel.artists]
         return *panels, self.guess, self._guess_name
 
-    def _draw_background(self) -> None:
+    def _drawn(self) -> Any:
+        """The whole picture without what moves, drawn: it takes some 100 ms."""
         self._canvas.draw()
+        return self._copy()
+
+    def _copy(self) -> Any:
         # The figure's own box is a hair narrower than its image, whose last column would stay.
-        whole = Bbox.from_bounds(0, 0, *self._canvas.get_width_height())
-        self._background = self._canvas.copy_from_bbox(whole)
+        return self._canvas.copy_from_bbox(Bbox.from_bounds(0, 0, *self._canvas.get_width_height()))
+
+    def _draw_scales(self) -> None:
+        """Draw the background anew: what never changes, and the axes that follow what is drawn."""
+        self._canvas.restore_region(self._still)
+        for panel in self._grows:
+            for artist in panel.scale:
+                artist.axes.draw_artist(artist)
+        self._background = self._copy()
 
     def _set(self, view: View) -> None:
         tops = [self._tops.of(panel, view, guess=panel is self.panels[0]) for panel in self.panels]
@@ -169,7 +184,7 @@ class CurvePicture:
                 if top is not None:
                     panel.set_top(top)
             self._shown_tops = tops
-            self._draw_background()
+            self._draw_scales()
         for panel in self.panels:
             panel.show(view)
         for artist in (self.guess, self._guess_name):

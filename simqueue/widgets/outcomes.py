@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from simqueue import checks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from simqueue.widgets.subject import Outcome, Settings, Subject
 
@@ -32,15 +32,25 @@ class Outcomes:
 
     def at(self, settings: Settings) -> Sequence[Outcome]:
         """Return the runs with these settings, one for each line, making them if need be."""
+        for _ in self.coming(settings):
+            pass
+        return self._known[_key(settings)]
+
+    def coming(self, settings: Settings) -> Generator[None, None, None]:
+        """Make the runs with these settings in small steps, for whoever may have to stop.
+
+        What was stopped is not remembered.
+        """
         key = _key(settings)
-        if key not in self._known:
-            made = [
-                self._subject.run(settings, changes, self._seed) for changes in self._lines.values()
-            ]
-            if len(self._known) >= MOST_REMEMBERED:
-                del self._known[next(iter(self._known))]
-            self._known[key] = made
-        return self._known[key]
+        if key in self._known:
+            return
+        made = []
+        for changes in self._lines.values():
+            made.append((yield from self._subject.run(settings, changes, self._seed)))
+            yield
+        if len(self._known) >= MOST_REMEMBERED:
+            del self._known[next(iter(self._known))]
+        self._known[key] = made
 
 
 def _key(settings: Settings) -> tuple[tuple[str, Any], ...]:

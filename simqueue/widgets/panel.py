@@ -85,6 +85,11 @@ class Panel:
         """All that is drawn anew, in the order in which to draw it."""
         return (self._here, self.theory, *self.lines, self.waits, *self.rings, *self._values)
 
+    @property
+    def scale(self) -> tuple[Any, ...]:
+        """The axis that follows what is drawn, and the frame on which it stands, in that order."""
+        return (self._ax.yaxis, *self._ax.spines.values())
+
     def place(self, value: float) -> float:
         """Where a value stands on the axis: on a logarithmic one, nothing stands at the bottom."""
         return max(value, self._least) if self.settings.log else value

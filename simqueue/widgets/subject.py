@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +14,7 @@ from simqueue.model.late_ack import Deletes
 from simqueue.model.settings import LeaseSettings
 from simqueue.plotting.figure_axes import FIGURE_AXES, FigureAxis, axis_named
 from simqueue.scenario import Scenario
-from simqueue.simulation import simulate
+from simqueue.simulation import in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,13 @@ class Outcome:
     waits: Floats = field(default_factory=lambda: np.empty(0))
 
 
+Run = Generator[None, None, Outcome]
+"""A run that stops now and then, for a move that comes in, and returns its outcome."""
+
+EVENTS_AT_ONCE = 1_000
+"""So many take about 10 ms."""
+
+
 class Subject(Protocol):
     """What has parameters with values to start from, and comes to figures."""
 
@@ -44,8 +51,8 @@ class Subject(Protocol):
     def check(self, settings: Settings) -> None:
         """Raise ValueError, with one sentence, if these settings are not possible."""
 
-    def run(self, settings: Settings, changes: Settings, seed: int) -> Outcome:
-        """Return what the settings, and then the changes of one line, come to."""
+    def run(self, settings: Settings, changes: Settings, seed: int) -> Run:
+        """Come to what the settings give, and then the changes of one line, in small steps."""
 
     def work(self, settings: Settings) -> Distribution | None:
         """How long jobs take at these settings, if there is such a thing."""
@@ -60,12 +67,12 @@ class Subject(Protocol):
         """Return the settings as Python."""
 
 
-def subject_of(given: Scenario | Callable[..., Any], seed: int) -> Subject:
+def subject_of(given: Scenario | Callable[..., Any]) -> Subject:
     """Return `given` as a subject, raising ValueError if it is neither of the two."""
     if isinstance(given, Scenario):
         return ScenarioSubject(given)
     if callable(given):
-        return FunctionSubject(given, seed)
+        return FunctionSubject(given)
     raise checks.fail("scenario", given, "a Scenario, or a function that returns one")
 
 
@@ -90,11 +97,9 @@ class ScenarioSubject:
         """Try the replacement."""
         self._scenario.replace(settings)
 
-    def run(self, settings: Settings, changes: Settings, seed: int) -> Outcome:
+    def run(self, settings: Settings, changes: Settings, seed: int) -> Run:
         """Simulate it, with the line's changes where both change the same."""
-        scenario = self._scenario.replace({**settings, **changes})
-        must_end(scenario)
-        return simulated(scenario, seed)
+        return simulated(self._scenario.replace({**settings, **changes}), seed)
 
     def work(self, settings: Settings) -> Distribution | None:
         """The distribution of the work."""
@@ -120,7 +125,7 @@ class FunctionSubject:
     It returns a scenario, or figures of its own by name, for models that are none.
     """
 
-    def __init__(self, function: Callable[..., Any], seed: int) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._parameters = inspect.signature(function).parameters
         missing = [each for each in self._parameters.values() if each.default is each.empty]
@@ -136,7 +141,7 @@ class FunctionSubject:
         if isinstance(start, Scenario):
             self.jobs = start.jobs or 1
         else:
-            self._figures = self._run(start, seed).figures
+            self._figures = self._figures_of(start).figures
 
     @property
     def _name(self) -> str:
@@ -153,16 +158,16 @@ class FunctionSubject:
         if self._gives_scenarios:
             self._function(**settings)
 
-    def run(self, settings: Settings, changes: Settings, seed: int) -> Outcome:
+    def run(self, settings: Settings, changes: Settings, seed: int) -> Run:
         """Call the function, and simulate what it returns."""
         for name in changes:
             checks.one_of(f"lines: the parameter of {self._name}", name, self._parameters)
-        return self._run(self._function(**{**settings, **changes}), seed)
-
-    def _run(self, made: Any, seed: int) -> Outcome:
+        made = self._function(**{**settings, **changes})
         if isinstance(made, Scenario):
-            must_end(made)
-            return simulated(made, seed)
+            return (yield from simulated(made, seed))
+        return self._figures_of(made)
+
+    def _figures_of(self, made: Any) -> Outcome:
         if not isinstance(made, Mapping):
             raise checks.fail(
                 f"what {self._name} returns", made, "a Scenario, or a dict of figures by name"
@@ -190,9 +195,10 @@ class FunctionSubject:
         return f"{self._name}({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
 
 
-def simulated(scenario: Scenario, seed: int) -> Outcome:
-    """Return what one run comes to."""
-    result = simulate(scenario, seed)
+def simulated(scenario: Scenario, seed: int) -> Run:
+    """Come to what one run gives."""
+    must_end(scenario)
+    result = yield from in_slices(scenario, seed, EVENTS_AT_ONCE)
     return Outcome(result.figures, result.tally.recovery)
 
 

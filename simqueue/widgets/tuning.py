@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,8 @@ PAUSE = 0.5
 Longer than between two keys of somebody who tries one setting after the other: a run that has just
 begun would hold the next move up.
 """
-BREATH = 0.005
-"""Seconds between two points of it, in which a move can come in."""
+BREATH = 0.002
+"""Seconds between two steps of a run of it, in which a move can come in."""
 AT_ONCE = 4
 """Points that are drawn together, because a new picture costs more than a new point."""
 MOST_LINES = 4
@@ -139,7 +140,7 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
     ) -> None:
         if not parameters:
             raise checks.fail("parameters", dict(parameters), "dotted names with their ranges")
-        self._subject = subject = subject_of(scenario, checks.whole("seed", seed))
+        self._subject = subject = subject_of(scenario)
         trade = figures is None and lines is None
         self._x = curve_axis.parameter(subject, parameters, x, of_lease=trade)
         self.sliders = {
@@ -307,10 +308,11 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
         await asyncio.sleep(PAUSE)
         try:
             for count, place in enumerate(self._missing(), start=1):
-                self._outcomes.at(self._at(place))
+                with closing(self._outcomes.coming(self._at(place))) as steps:
+                    for _ in steps:
+                        await asyncio.sleep(BREATH)
                 if count % AT_ONCE == 0:
                     self._show()
-                await asyncio.sleep(BREATH)
             self._show(self._sharp)
         except Exception as error:
             self._fail(error)
