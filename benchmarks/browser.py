@@ -1,4 +1,4 @@
-"""How long readers wait in the browser: from a key on a slider to the new picture, in each lesson.
+"""How long readers wait in the browser: from a key on a slider until its picture is redrawn.
 
 JupyterLab on loopback, headless Chromium. What the browser, the server and the kernel need between
 them for a slider that only writes its value, with nothing simulated or drawn, is the baseline.
@@ -42,9 +42,14 @@ PICTURE = """slider => {
         if (picture) return picture;
     }
 }"""
+# The line of code changes with each move, and comes after the picture: two settings may have the
+# same picture.
 WATCH = f"""slider => {{
     const picture = () => ({PICTURE})(slider);
-    const of = shown => shown.src || shown.outerHTML;
+    const of = shown => {{
+        const code = slider.closest('.widget-vbox')?.querySelector('code');
+        return code ? code.textContent : shown.src || shown.outerHTML;
+    }};
     const before = of(picture());
     window.waited = new Promise(done => {{
         let pressed = null;

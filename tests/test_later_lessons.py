@@ -361,8 +361,8 @@ def test_14_one_knob_begins_with_the_day_of_the_lesson():
     """At 1 the rates are those of the day; fewer customers, and neither deploy nor outage."""
     names, _, prose = lesson("14")
     day, troubled = names["day"], names["troubled"]()
-    assert "150 customers of it, without the deploy and the outage" in prose
-    assert troubled.jobs == 150
+    assert "100 customers of it, without the deploy and the outage" in prose
+    assert troubled.jobs == 100
     assert (troubled.network, troubled.workers, troubled.broker) == (
         day.network,
         day.workers,

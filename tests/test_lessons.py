@@ -153,7 +153,7 @@ def test_04_jitter_spares_the_provider_and_the_base_alone_does_not():
     assert 1 / names["provider"].service_time == 20
     for base in (1, 2, 7, 12):
         in_step, spread = outcomes_at(view, base)
-        assert in_step[names["PEAK"]] == names["half"].jobs
+        assert in_step[names["PEAK"]] == names["fewer"].jobs
         assert spread[names["PEAK"]] < 20
     late, early = (names["herd"](cap=cap, rule=sq.backoff.FullJitter) for cap in (60, 20))
     assert late[names["LAST"]] > names["herd"]()[names["LAST"]]

@@ -198,6 +198,7 @@ def _styles(count: int) -> list[tuple[str, str, str]]:
 
 
 VALUE = {
+    "annotation_clip": False,
     "xytext": (9, 7),
     "textcoords": "offset points",
     "fontweight": "bold",
