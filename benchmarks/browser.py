@@ -92,9 +92,10 @@ def waits(wanted: Sequence[str]) -> Iterator[Wait]:
             write_floor(lab.folder / FLOOR)
             shutil.copytree(ROOT / "exercises", Path(folder) / "exercises")
             browser = browsing.launch(playwright, chromium)
+            page = browsing.open_lab(browser, lab)
             lessons = sorted(path.name for path in lab.folder.glob("[0-9]*.ipynb"))
             for name in [FLOOR, *(each for each in lessons if not wanted or each[:2] in wanted)]:
-                opened = browsing.open_notebook(browser, lab, name)
+                opened = browsing.open_notebook(page, name)
                 opened.run_all()
                 yield from waits_of(opened, name.partition("_")[0].removesuffix(".ipynb"))
                 browsing.close(opened)

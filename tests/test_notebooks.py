@@ -22,7 +22,7 @@ SECONDS_FOR_A_CELL = 120
 IN_A_KERNEL = [
     path
     for path in NOTEBOOKS
-    # The code of all is run by test_lessons and test_later_lessons, some of it in a browser too.
+    # All are run in a browser, and their code by test_lessons and test_later_lessons.
     if path.stem[:2] == "02" or os.environ.get("SIMQUEUE_LESSONS") == "all"
 ]
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Locator, Page, Playwright
+    from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Playwright
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -64,10 +64,14 @@ class NotebookPage:
     page: Page
     errors: list[str] = field(default_factory=list)
 
-    def note(self, kind: str, text: str) -> None:
+    def threw(self, error: Exception) -> None:
+        """Keep what the page threw."""
+        self.errors.append(str(error))
+
+    def said(self, message: ConsoleMessage) -> None:
         """Keep what the console was told, if it is an error."""
-        if kind == "error":
-            self.errors.append(text)
+        if message.type == "error":
+            self.errors.append(f"{message.text} ({message.location.get('url', '')})")
 
     def run_all(self, seconds: float = 120) -> None:
         """Run every cell by the menu, wait until all have run or one failed; assert_no_errors."""
@@ -182,28 +186,57 @@ def launch(playwright: Playwright, path: str) -> Browser:
     return playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
 
 
-def open_notebook(browser: Browser, lab: Lab, name: str) -> NotebookPage:
-    """Open a notebook in a page of its own, and wait until its kernel answers."""
+def open_lab(browser: Browser, lab: Lab) -> Page:
+    """Open JupyterLab, with no notebook yet: it takes some seconds to load."""
     page = browser.new_page(viewport={"width": 1280, "height": 1400})
+    # At an address below /lab/tree, as a reader's: a picture's relative address is first asked for
+    # from there, and then where it is.
+    page.goto(f"{lab.url}/lab/tree/pictures?reset&token={lab.token}")
+    page.wait_for_function("() => window.jupyterapp")
+    page.evaluate("async () => { await window.jupyterapp.restored; }")
+    return page
+
+
+def open_notebook(page: Page, name: str) -> NotebookPage:
+    """Open a notebook in a JupyterLab, and wait until its kernel answers."""
     result = NotebookPage(page)
-    page.on("pageerror", lambda error: result.errors.append(str(error)))
-    page.on("console", lambda said: result.note(said.type, said.text))
-    page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
+    page.on("pageerror", result.threw)
+    page.on("console", result.said)
+    page.evaluate(
+        """async name => {
+            const open = {path: name, factory: 'Notebook'};
+            await window.jupyterapp.commands.execute('docmanager:open', open);
+        }""",
+        name,
+    )
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
-    # A click on "Run" before the kernel answers would be lost.
+    # A click on "Run" before the kernel answers would be lost, and so would be widgets of which the
+    # kernel tells before ipywidgets listens to it.
     page.evaluate(
         """async () => {
             const panel = window.jupyterapp.shell.currentWidget;
             await panel.context.ready;
             await panel.sessionContext.ready;
             await panel.sessionContext.session.kernel.info;
+            const widget = 'application/vnd.jupyter.widget-view+json';
+            const manager = await panel.content.rendermime.createRenderer(widget)._manager.promise;
+            while (!manager.restoredStatus) await new Promise(done => setTimeout(done, 20));
         }"""
     )
     return result
 
 
 def close(opened: NotebookPage) -> None:
-    """End the kernel and the page."""
+    """End the kernel, and close the notebook but not its JupyterLab."""
     page = opened.page
-    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
-    page.close()
+    page.evaluate(
+        """async () => {
+            const panel = window.jupyterapp.shell.currentWidget;
+            await panel.sessionContext.shutdown();
+            await panel.context.save();  // or it would ask whether to
+            await window.jupyterapp.commands.execute('application:close');
+        }"""
+    )
+    page.locator(".jp-NotebookPanel").wait_for(state="detached")
+    page.remove_listener("pageerror", opened.threw)
+    page.remove_listener("console", opened.said)

@@ -18,12 +18,21 @@ import os
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
-from browsing import Lab, NotebookPage, close, find_chromium, launch, open_notebook, running_lab
+from browsing import (
+    Lab,
+    NotebookPage,
+    close,
+    find_chromium,
+    launch,
+    open_lab,
+    open_notebook,
+    running_lab,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 
 def unavailable(reason: str) -> NoReturn:
@@ -60,24 +69,30 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
+@pytest.fixture(scope="module")
+def lab_page(browser: Browser, lab: Lab) -> Page:
+    """JupyterLab in the browser: loaded once for a file of tests."""
+    return open_lab(browser, lab)
+
+
 @pytest.fixture
-def notebook(browser: Browser, lab: Lab) -> Iterator[Callable[[str], NotebookPage]]:
-    """A function that opens a notebook by its file name; pages and kernels end with the test."""
-    yield from opening(browser, lab)
+def notebook(lab_page: Page) -> Iterator[Callable[[str], NotebookPage]]:
+    """A function that opens a notebook by its file name; it and its kernel end with the test."""
+    yield from opening(lab_page)
 
 
 @pytest.fixture(scope="module")
-def shared_notebook(browser: Browser, lab: Lab) -> Iterator[Callable[[str], NotebookPage]]:
-    """The same for a file of tests that use one page in turn, as opening and running takes long."""
-    yield from opening(browser, lab)
+def shared_notebook(lab_page: Page) -> Iterator[Callable[[str], NotebookPage]]:
+    """The same for a file of tests that use one notebook in turn, as running it takes long."""
+    yield from opening(lab_page)
 
 
-def opening(browser: Browser, lab: Lab) -> Iterator[Callable[[str], NotebookPage]]:
+def opening(lab_page: Page) -> Iterator[Callable[[str], NotebookPage]]:
     """Yield the function, and then close what it has opened."""
     opened: list[NotebookPage] = []
 
     def open_one(name: str) -> NotebookPage:
-        opened.append(open_notebook(browser, lab, name))
+        opened.append(open_notebook(lab_page, name))
         return opened[-1]
 
     yield open_one

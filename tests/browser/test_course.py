@@ -1,8 +1,7 @@
 """The notebooks in a browser, as a reader has them: each widget is used.
 
-Some of the lessons, to keep a build short; all of them: SIMQUEUE_LESSONS=all. 01 is in
-`test_keyboard` as well, 02 in `test_visibility_timeout`. With SIMQUEUE_SCREENSHOTS=folder they
-keep a picture of each cell there, for eyes to judge.
+01 is in `test_keyboard` as well, 02 in `test_visibility_timeout`. With SIMQUEUE_SCREENSHOTS=folder
+they keep a picture of each cell there, for eyes to judge.
 """
 
 from __future__ import annotations
@@ -19,12 +18,9 @@ if TYPE_CHECKING:
     from browsing import NotebookPage
     from playwright.sync_api import ElementHandle
 
-ALL = os.environ.get("SIMQUEUE_LESSONS") == "all"
-QUICK = ("00", "06", "11", "14")
 LESSONS = sorted(
     path.name
     for path in (Path(__file__).parents[2] / "notebooks").glob("*.ipynb")
-    if ALL or path.name[:2] in QUICK
     if path.stem != "02_visibility_timeout"  # which has a file of tests to itself
 )
 WIDGETS_PICTURE = """slider => {
