@@ -52,7 +52,8 @@ def sweep(
         Of the intervals, above 0 and below 1.
     executor
         Any `concurrent.futures.Executor`; it is used and left open. None: a pool of one process
-        per core for the time of the sweep or, where loky is not installed, this process.
+        per core for the time of the sweep or, where loky is not installed or the jobs are few
+        (15,000 in all), this process.
     progress
         Show a bar if it takes longer than a second (and tqdm is installed).
 
@@ -81,7 +82,8 @@ def sweep(
     if not points:
         raise checks.fail("values", dict(values), "dotted names with at least one value each")
     scenarios = [scenario.replace(point) for point in points]
-    with pool_for(executor, len(points) * replications) as pool:
+    runs = [each for each in scenarios for _ in range(replications)]
+    with pool_for(executor, runs, open_ended=precision is not None) as pool:
         blocks = _repeated(
             scenarios, replications, precision or {}, seed, confidence, pool, progress
         )

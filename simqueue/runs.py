@@ -13,6 +13,9 @@ from simqueue.simulation import simulate
 
 Figures = dict[str, float]
 
+FEW_JOBS = 15_000
+"""So many jobs, of all runs together, are simulated before other processes would have started."""
+
 
 def run_all(
     runs: Sequence[tuple[Scenario, int]],
@@ -21,7 +24,7 @@ def run_all(
     progress: bool = True,
 ) -> list[Figures]:
     """Return the figures of each (scenario, seed), in their order."""
-    with pool_for(executor, len(runs)) as pool:
+    with pool_for(executor, [scenario for scenario, _ in runs]) as pool:
         return run(runs, pool, progress)
 
 
@@ -49,9 +52,15 @@ def _advancing(advance: Callable[[], Any], figures: Figures) -> Figures:
 
 
 @contextmanager
-def pool_for(executor: Executor | None, runs: int) -> Iterator[Executor | None]:
-    """Give an executor for the runs; None: run them here. Whatever happens, nothing runs on."""
-    own = _own_pool(runs) if executor is None else None
+def pool_for(
+    executor: Executor | None, scenarios: Sequence[Scenario], *, open_ended: bool = False
+) -> Iterator[Executor | None]:
+    """Give an executor for a run of each scenario; None: run them here.
+
+    Whatever happens, nothing runs on. `open_ended`: there may be many more runs.
+    """
+    here = executor is not None or (_are_few(scenarios) and not open_ended)
+    own = None if here else _own_pool(len(scenarios))
     if executor is not None:
         pool = Cancelling(executor)
         try:
@@ -83,6 +92,11 @@ class Cancelling(Executor):
         """Let it begin nothing more of ours."""
         for future in self._futures:
             future.cancel()
+
+
+def _are_few(scenarios: Sequence[Scenario]) -> bool:
+    jobs = sum((each.jobs or 0) * each.producers.replicas for each in scenarios)
+    return jobs <= FEW_JOBS
 
 
 def _own_pool(runs: int) -> Any:

@@ -7,6 +7,9 @@
 
 The message of the error is the plan that breaks the handler, with the fewest faults, and the
 timeline of what happens under it.
+
+A handler is stopped at its calls through `ctx`, and nowhere else: one that calls a real driver
+itself needs an adapter with the methods of `ctx` between them (docs/exploration.md).
 """
 
 from __future__ import annotations

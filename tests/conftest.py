@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
@@ -20,11 +19,6 @@ mpl.use("agg")
 # The same examples on every run, and no example that fails only because the machine was busy.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """One more process than there are cores: tests in a browser wait for half of their time."""
-    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session", autouse=True)

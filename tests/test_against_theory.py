@@ -1,13 +1,14 @@
 """The model against mathematics: theory lies within our 99.9 % interval, and that is narrow.
 
-Narrow enough to catch an error of 5 % in a mean wait (20 % close to saturation) and of 3 % in a
-share or a count; with no more jobs than that takes. Seeds are fixed, so a test that passes once
-passes always.
+Narrow enough to catch an error of 5 % in a mean wait (10 % where few wait, 20 % close to
+saturation) and of 3 % in a share or a count; with no more jobs than that takes. Seeds are fixed, so
+a test that passes once passes always.
 """
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pytest
 from runs import scenario
@@ -16,18 +17,24 @@ import simqueue as sq
 from simqueue import theory
 from simqueue.intervals import Interval, interval
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 REPLICATIONS = 20
 
 
-def all_measured(what: sq.Scenario, *figures: str) -> list[Interval]:
-    """The mean of each figure over the same replications, with its 99.9 % interval."""
-    found = [sq.simulate(what, seed).figures for seed in range(REPLICATIONS)]
+def all_measured(of: Callable[[int], sq.Scenario], *figures: str) -> list[Interval]:
+    """The mean of each figure over the same replications, with its 99.9 % interval.
+
+    `of` gives the scenario for a seed.
+    """
+    found = [sq.simulate(of(seed), seed).figures for seed in range(REPLICATIONS)]
     return [interval([each[figure] for each in found], confidence=0.999) for figure in figures]
 
 
 def measured(what: sq.Scenario, figure: str) -> Interval:
-    """The same for one figure."""
-    return all_measured(what, figure)[0]
+    """The same for one figure of one scenario."""
+    return all_measured(lambda _: what, figure)[0]
 
 
 def assert_agree(found: Interval, expected: float, tolerance: float) -> None:
@@ -37,20 +44,20 @@ def assert_agree(found: Interval, expected: float, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("servers", "load", "jobs"),
+    ("servers", "load", "jobs", "tolerance"),
     [
-        (1, 0.5, 10_000),
-        (1, 0.8, 26_000),
-        (1, 0.95, 74_000),
-        (2, 0.5, 18_000),
-        (2, 0.8, 32_000),
-        (2, 0.95, 76_000),
-        (10, 0.5, 120_000),
-        (10, 0.8, 105_000),
-        (10, 0.95, 90_000),
+        (1, 0.5, 10_000, 0.05),
+        (1, 0.8, 26_000, 0.05),
+        (1, 0.95, 74_000, 0.2),
+        (2, 0.5, 18_000, 0.05),
+        (2, 0.8, 32_000, 0.05),
+        (2, 0.95, 76_000, 0.2),
+        (10, 0.5, 52_000, 0.1),
+        (10, 0.8, 105_000, 0.05),
+        (10, 0.95, 90_000, 0.2),
     ],
 )
-def test_waits_are_those_of_the_mmc_queue(servers, load, jobs):
+def test_waits_are_those_of_the_mmc_queue(servers, load, jobs, tolerance):
     """Poisson arrivals, exponential work, c workers: Erlang's mean wait."""
     rate = load * servers
     what = scenario(
@@ -62,7 +69,7 @@ def test_waits_are_those_of_the_mmc_queue(servers, load, jobs):
         warmup={0.5: 200, 0.8: 1_000, 0.95: 8_000}[load] / rate,
     )
     expected = theory.mmc_wait(rate, 1, servers)
-    assert_agree(measured(what, "wait_mean"), expected, 0.2 if load == 0.95 else 0.05)
+    assert_agree(measured(what, "wait_mean"), expected, tolerance)
 
 
 AMPLE = {"workers": 200, "arrivals": sq.Poisson(1), "jobs": 10_000}

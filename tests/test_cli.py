@@ -625,14 +625,15 @@ CTRL_C_WORKS = "import signal; signal.signal(signal.SIGINT, signal.default_int_h
 
 
 def processes_of(session: int) -> dict[int, str]:
-    """The live processes of a session, but for the one that only keeps account of resources."""
+    """The live processes of a session, but for the one that only keeps account of resources.
+
+    One that is ending has no command any more: its name stands there in brackets.
+    """
     listed = subprocess.run(
         ["ps", "-s", str(session), "-o", "pid=,args="], capture_output=True, text=True, check=False
     )
     pairs = (line.split(maxsplit=1) for line in listed.stdout.splitlines())
-    return {
-        int(pid): args for pid, args in pairs if not re.search("resource_tracker|<defunct>", args)
-    }
+    return {int(pid): args for pid, args in pairs if not re.search(r"resource_tracker|^\[", args)}
 
 
 def ignores_interrupts(pid: int) -> bool:

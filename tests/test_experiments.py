@@ -13,6 +13,7 @@ import pytest
 from runs import scenario
 
 import simqueue as sq
+from simqueue import runs
 from simqueue.figures import DESCRIPTIONS
 from simqueue.intervals import interval
 
@@ -56,6 +57,39 @@ class Here(ThreadPoolExecutor):
         return future
 
 
+@pytest.fixture
+def in_processes(monkeypatch):
+    """Also few jobs are simulated by other processes."""
+    monkeypatch.setattr(runs, "FEW_JOBS", 0)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "options", "pools"),
+    [
+        (2_500, {}, 0),
+        (2_501, {}, 1),
+        (10, {"precision": {"wait_mean": 1e9}}, 1),
+        (2_500, {"producers": sq.Producers(replicas=2)}, 1),
+    ],
+)
+def test_few_jobs_are_simulated_before_a_process_would_have_started(
+    jobs, options, pools, monkeypatch
+):
+    """Six runs of 2,500 jobs are as many as FEW_JOBS; how many there will be may be unknown."""
+    opened = []
+
+    def open_pool(*_, **__):
+        opened.append(1)
+
+    monkeypatch.setattr(runs, "_own_pool", open_pool)
+    precision = options.pop("precision", None)
+    what = WHAT.replace({"jobs": jobs, **options})
+    sq.sweep(what, {"broker.lease": [5, 10, 20]}, replications=2, precision=precision)
+    assert len(opened) == pools
+    assert runs.FEW_JOBS == 6 * 2_500
+
+
+@pytest.mark.usefixtures("in_processes")
 def test_any_executor_gives_the_same_table():
     """Processes, threads, or none: the numbers are the scenario's and the seed's."""
     own = sq.sweep(WHAT, OVER, replications=2)
@@ -64,6 +98,7 @@ def test_any_executor_gives_the_same_table():
             assert own.equals(sq.sweep(WHAT, OVER, replications=2, executor=executor))
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_without_loky_a_sweep_runs_in_this_process(monkeypatch):
     """Slower, but the same."""
     expected = sq.sweep(WHAT, OVER, replications=2)
@@ -71,6 +106,7 @@ def test_without_loky_a_sweep_runs_in_this_process(monkeypatch):
     assert expected.equals(sq.sweep(WHAT, OVER, replications=2))
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_a_handler_that_only_this_process_knows_can_be_swept():
     """One defined in a notebook or a test, even a closure."""
     charged = 2
@@ -100,6 +136,7 @@ def test_a_wrong_sweep_is_refused_before_anything_runs(call, sentence, monkeypat
         call()
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_an_error_in_a_run_is_raised_and_leaves_no_process():
     """The first one; what has not begun is not begun any more."""
     endless = scenario(100, workers=4, lease=30, late_ack="unexpired")

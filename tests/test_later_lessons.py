@@ -48,7 +48,7 @@ def test_08_the_window_has_two_sides():
     played = play("08")
     view = played.shown["windows"]
     assert "More than one order in a hundred dies here" in played.prose
-    assert view._subject.run({}, {}, 1).figures["crashes"] > 0.01 * view._subject.jobs
+    assert sq.simulate(view._subject.replaced({}), 1).figures["crashes"] > 0.01 * view._subject.jobs
     found = [at_setting(view, window=window, p99=90)[0] for window in (20, 60, 120, 300, 420)]
     duplicates = [each["duplicate_effect_rate"] for each in found]
     assert duplicates == sorted(duplicates, reverse=True)

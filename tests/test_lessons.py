@@ -93,8 +93,8 @@ def test_01_an_early_ack_loses_and_a_late_one_repeats():
 def test_01_the_slow_ones_are_charged_twice():
     """Without slow jobs nobody is charged twice, as often as workers may die."""
     view = play("01").shown["both-slider"]
-    quick = view._subject.run({"work.p99": 20}, {}, 1).figures
-    slow = view._subject.run({"work.p99": 90}, {}, 1).figures
+    quick = sq.simulate(view._subject.replaced({"work.p99": 20}), 1).figures
+    slow = sq.simulate(view._subject.replaced({"work.p99": 90}), 1).figures
     assert quick["duplicate_effect_rate"] < 0.005 < slow["duplicate_effect_rate"]
 
 
@@ -152,7 +152,7 @@ def test_04_jitter_spares_the_provider_and_the_base_alone_does_not():
     assert "the worst second stays below the 20 charges that the provider can do" in played.prose
     assert 1 / names["provider"].service_time == 20
     for base in (1, 2, 7, 12):
-        in_step, spread = outcomes_at(view, base)
+        spread, in_step = outcomes_at(view, base)
         assert in_step[names["PEAK"]] == names["fewer"].jobs
         assert spread[names["PEAK"]] < 20
     late, early = (names["herd"](cap=cap, rule=sq.backoff.FullJitter) for cap in (60, 20))
