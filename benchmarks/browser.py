@@ -6,7 +6,6 @@ them for a slider that only writes its value, with nothing simulated or drawn, i
 
 from __future__ import annotations
 
-import json
 import shutil
 import statistics
 import sys
@@ -21,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 MOVES = 8
 MILLISECONDS_BETWEEN_MOVES = 400
 """A key pressed again and again: the curve is not yet at rest when the next one comes."""
-FLOOR = "floor.ipynb"
+FLOOR = "floor"
 FLOOR_CODE = """import ipywidgets
 
 slider = ipywidgets.IntSlider(value=5, max=100, description="floor")
@@ -89,12 +88,12 @@ def waits(wanted: Sequence[str]) -> Iterator[Wait]:
         if chromium is None:
             raise SystemExit("This benchmark needs Chromium or Chrome.")
         with browsing.running_lab(Path(folder)) as lab:
-            write_floor(lab.folder / FLOOR)
+            floor = browsing.write_notebook(lab, FLOOR, FLOOR_CODE)
             shutil.copytree(ROOT / "exercises", Path(folder) / "exercises")
             browser = browsing.launch(playwright, chromium)
             page = browsing.open_lab(browser, lab)
             lessons = sorted(path.name for path in lab.folder.glob("[0-9]*.ipynb"))
-            for name in [FLOOR, *(each for each in lessons if not wanted or each[:2] in wanted)]:
+            for name in [floor, *(each for each in lessons if not wanted or each[:2] in wanted)]:
                 opened = browsing.open_notebook(page, name)
                 opened.run_all()
                 yield from waits_of(opened, name.partition("_")[0].removesuffix(".ipynb"))
@@ -126,23 +125,6 @@ def waits_of(opened: object, lesson: str) -> Iterator[Wait]:
             page.wait_for_timeout(MILLISECONDS_BETWEEN_MOVES)
         within = sum(each <= 150 for each in found)
         yield Wait(lesson, name, statistics.median(found), max(found), len(found), within)
-
-
-def write_floor(path: Path) -> None:
-    """A notebook whose slider does next to nothing."""
-    cell = {
-        "cell_type": "code",
-        "execution_count": None,
-        "id": "floor",
-        "metadata": {},
-        "outputs": [],
-        "source": FLOOR_CODE,
-    }
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    path.write_text(
-        json.dumps({"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}),
-        encoding="utf-8",
-    )
 
 
 def main() -> None:

@@ -18,6 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -184,6 +187,15 @@ def find_chromium(playwright: Playwright) -> str | None:
 def launch(playwright: Playwright, path: str) -> Browser:
     """Start it without a screen."""
     return playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+
+
+def write_notebook(lab: Lab, name: str, code: str) -> str:
+    """Put a notebook with one cell into the folder that `lab` serves, and return its file name."""
+    # Without a kernel's name JupyterLab asks for one, and waits.
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    notebook = new_notebook(cells=[new_code_cell(code)], metadata=kernel)
+    nbformat.write(notebook, lab.folder / f"{name}.ipynb")
+    return f"{name}.ipynb"
 
 
 def open_lab(browser: Browser, lab: Lab) -> Page:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from browsing import write_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,11 +28,7 @@ LEAST_FRAMES = 10
 @pytest.fixture
 def replay(lab: Lab, notebook: Callable[[str], NotebookPage]) -> NotebookPage:
     """A notebook with one replay, run."""
-    path = lab.folder / "replay_of_a_test.ipynb"
-    # Without a kernel's name JupyterLab asks for one, and waits.
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    nbformat.write(new_notebook(cells=[new_code_cell(CODE)], metadata=kernel), path)
-    page = notebook(path.name)
+    page = notebook(write_notebook(lab, "replay_of_a_test", CODE))
     page.run_all()
     picture(page).wait_for()
     return page

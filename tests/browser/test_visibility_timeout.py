@@ -53,13 +53,13 @@ def wait_for_other_picture(lesson: NotebookPage, before: str) -> None:
 
 
 def still(lesson: NotebookPage) -> str:
-    """Wait until the picture has not changed for two seconds: all is simulated. Return it."""
+    """Wait until the picture has not changed for over a second: all is simulated. Return it."""
     lesson.page.evaluate(
         """async () => {
             const find = () => document.querySelector(
                 ".widget-html img[alt^='Curves against the visibility timeout']").src;
             let last = find(), since = performance.now();
-            while (performance.now() - since < 2000) {
+            while (performance.now() - since < 1200) {
                 await new Promise(done => setTimeout(done, 50));
                 if (find() !== last) { last = find(); since = performance.now(); }
             }
