@@ -295,12 +295,12 @@ def test_09_the_key_alone_is_forgotten_by_some():
     view = played.shown["late-tune"]
     assert "24/12</sup> of them, or 14 %," in played.prose
     assert round(100 * math.exp(-24 / 12)) == 14
-    assert "200 payments that were done" in played.prose
-    assert view._subject.jobs == 200
+    assert "100 payments that were done" in played.prose
+    assert view._subject.jobs == 100
     for hours, retention in ((12, 24), (36, 24), (12, 48)):
         key, record, neither = at_setting(view, hours=hours, retention=retention)
         assert key["duplicate_effect_rate"] == pytest.approx(
-            math.exp(-retention / hours), abs=3 * (0.25 / 200) ** 0.5
+            math.exp(-retention / hours), abs=3 * (0.25 / 100) ** 0.5
         )
         assert record["duplicate_effect_rate"] == 0
         assert neither["duplicate_effect_rate"] == 1
