@@ -14,7 +14,7 @@ HAVE_UV := uv --version >/dev/null 2>&1
 comma := ,
 # $(call install,EXTRAS): this package, editable, with its extras.
 install = if $(HAVE_UV); then uv pip install --quiet --python $(BIN)/python -e '.[$(1)]'; \
-	else $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[$(1)]'; fi
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(1)]'; fi
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -21,6 +21,16 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+FIRST = ("test_course", "test_against_theory", "test_effects_against_theory", "test_exercises")
+"""The longest files: one that waits for a browser runs beside one that computes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the longest files begin, so that two processes end at about the same time."""
+    place = {name: number for number, name in enumerate(FIRST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(FIRST)))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def place_of_progress(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Guesses and points are kept apart from those of whoever runs the tests.

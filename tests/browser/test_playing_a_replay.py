@@ -121,8 +121,8 @@ def test_it_plays_steps_and_scrubs_by_keyboard(replay: NotebookPage) -> None:
     play = button(replay, "Play")
     play.focus()
     replay.page.keyboard.press("Enter")
-    # A busy machine can only make it slower: the best of some seconds is what it can do.
-    frames = max(frames_per_second(replay, 1) for _ in range(6))
+    # A busy machine can only make it slower: the best of three seconds is what it can do.
+    frames = max(frames_per_second(replay, 1) for _ in range(3))
     shot(replay, "replay_playing")
     print(f"{frames:.1f} frames a second")
     assert frames >= LEAST_FRAMES
