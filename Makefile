@@ -38,7 +38,7 @@ lint: $(READY)  ## Check style and formatting, notebooks included.
 types: $(READY)  ## Check types (mypy, strict).
 	$(BIN)/mypy
 
-# A file's tests stay together, as those in a browser share one JupyterLab; these slow ones begin.
+# A file's tests stay together, as those in a browser share one JupyterLab; tests/conftest.py says which begin.
 tests: $(READY)  ## Run the tests, on every core. ARGS="-k name" chooses some.
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
