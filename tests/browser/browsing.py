@@ -232,7 +232,11 @@ def open_notebook(page: Page, name: str) -> NotebookPage:
             await panel.sessionContext.session.kernel.info;
             const widget = 'application/vnd.jupyter.widget-view+json';
             const manager = await panel.content.rendermime.createRenderer(widget)._manager.promise;
-            while (!manager.restoredStatus) await new Promise(done => setTimeout(done, 20));
+            const kernel = panel.sessionContext.session.kernel;
+            const listens = () => manager.restoredStatus && !manager._kernelRestoreInProgress
+                && (kernel._targetRegistry ?? {})['jupyter.widget'];
+            for (let tries = 0; tries < 200 && !listens(); tries += 1)
+                await new Promise(done => setTimeout(done, 20));
         }"""
     )
     return result
