@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from simqueue import checks
 from simqueue.figures import DESCRIPTIONS
 from simqueue.intervals import interval, two_groups
-from simqueue.runs import Figures, pool_for, run, run_all
+from simqueue.pool import Pool, pool_for
+from simqueue.runs import Figures, run, run_all
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -175,7 +176,7 @@ def _repeated(
     precision: Mapping[str, float],
     seed: int,
     confidence: float,
-    pool: Executor | None,
+    pool: Pool,
     progress: bool,
 ) -> list[list[Figures]]:
     """Run each scenario `replications` times, and again until its intervals are narrow enough."""
