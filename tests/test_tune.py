@@ -454,12 +454,13 @@ def test_a_slider_starts_on_one_of_its_steps(low: float, high: float, value: flo
 
 def test_the_curve_completes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with several lines, in a running loop."""
-    monkeypatch.setattr("simqueue.widgets.tuning.PAUSE", 0.0)
-    monkeypatch.setattr("simqueue.widgets.tuning.BREATH", 0.0)
+    monkeypatch.setattr("simqueue.widgets.meanwhile.LULL", 0.0)
+    monkeypatch.setattr("simqueue.widgets.meanwhile.PAUSE", 0.0)
+    monkeypatch.setattr("simqueue.widgets.meanwhile.BREATH", 0.0)
 
     async def session() -> Any:
         view = sq.widgets.tune(shop(), {"broker.lease": (5, 60)}, lines=STRATEGIES)
-        await asyncio.wait([view._task])
+        await asyncio.wait([view._meanwhile.task])
         return view
 
     view = asyncio.run(session())

@@ -17,7 +17,7 @@ from PIL import Image
 from runs import scenario
 
 import simqueue as sq
-from simqueue.widgets import curve_axis, subject, tuning
+from simqueue.widgets import curve_axis, meanwhile, subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -267,15 +267,16 @@ def test_going_back_to_known_settings_costs_nothing(runs: list[tuple[float, floa
 
 async def rest(view: Any) -> None:
     """Wait until the curve is complete, or failed."""
-    if view._task is not None:
-        await asyncio.wait([view._task])
+    if view._meanwhile.task is not None:
+        await asyncio.wait([view._meanwhile.task])
 
 
 @pytest.fixture
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin with the rest of the curve at once."""
-    monkeypatch.setattr(tuning, "PAUSE", 0.0)
-    monkeypatch.setattr(tuning, "BREATH", 0.0)
+    """Begin with the next move, and with the rest of the curve, at once."""
+    monkeypatch.setattr(meanwhile, "LULL", 0.0)
+    monkeypatch.setattr(meanwhile, "PAUSE", 0.0)
+    monkeypatch.setattr(meanwhile, "BREATH", 0.0)
 
 
 @pytest.mark.usefixtures("no_pause")
@@ -306,11 +307,11 @@ def test_a_new_move_ends_the_work_for_the_old_one(runs: list[tuple[float, float]
         await rest(view)
         drawn = redraws.count
         await asyncio.sleep(0.01)
-        at_rest = curve_axis.POINTS // tuning.AT_ONCE + 1
+        at_rest = curve_axis.POINTS // meanwhile.AT_ONCE + 1
         assert redraws.count == drawn == 3 + at_rest
 
     asyncio.run(session())
-    assert [mean for _, mean in runs] == [30, 31] + [32] * (1 + curve_axis.POINTS)
+    assert [mean for _, mean in runs] == [30, 31, 32, 33] + [32] * curve_axis.POINTS
 
 
 @pytest.mark.usefixtures("no_pause")
@@ -347,12 +348,100 @@ def test_a_move_need_not_wait_for_the_end_of_a_run(
         for _ in range(5):  # a whole run has some forty times ten events
             await asyncio.sleep(0)
         assert len(runs) == 2
-        assert not view._outcomes.knows(view._at(place))
+        assert not view._curve.outcomes.knows(view.settings | {LEASE: place})
         view.sliders[MEAN].value = 10
         await rest(view)
         view.settle()
 
     asyncio.run(session())
+
+
+@pytest.mark.usefixtures("no_pause")
+@pytest.mark.parametrize(
+    ("moves", "ahead"),
+    [([31], [32]), ([31, 33], [35]), ([25], [20]), ([32, 31], []), ([58, 60], []), ([2, 1], [])],
+)
+def test_one_more_move_like_the_last_is_made_before_it_comes(
+    runs: list[tuple[float, float]], moves: list[int], ahead: list[int]
+) -> None:
+    """Before the rest of the curve; not what is known already, nor beyond an end."""
+
+    async def session() -> None:
+        view = tuned({LEASE: (1, 60)})
+        runs.clear()
+        for lease in moves:
+            view.sliders[LEASE].value = lease
+        expected = [*moves, *ahead]
+        while len(runs) <= len(expected):
+            await asyncio.sleep(0)
+        *made, first_of_curve = [lease for lease, _ in runs]
+        assert made == expected
+        assert first_of_curve in {1, 31, 42}
+        view._meanwhile.stop()
+
+    asyncio.run(session())
+
+
+@pytest.mark.usefixtures("no_pause")
+def test_a_move_that_was_foreseen_goes_on_with_its_run(
+    runs: list[tuple[float, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its run is not begun again, and is the same as at once."""
+    monkeypatch.setattr(subject, "EVENTS_AT_ONCE", 10)
+
+    async def session() -> Any:
+        view = tuned({LEASE: (1, 60)})
+        runs.clear()
+        view.sliders[LEASE].value = 29
+        while len(runs) < 2:
+            await asyncio.sleep(0)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        view.sliders[LEASE].value = 28
+        view._meanwhile.stop()
+        assert [lease for lease, _ in runs] == [29, 28]
+        return view
+
+    view, at_once = asyncio.run(session()), tuned({LEASE: (1, 60)})
+    at_once.sliders[LEASE].value = 28
+    assert view.figures == at_once.figures
+
+
+def test_a_slider_that_is_dragged_begins_no_run_ahead(runs: list[tuple[float, float]]) -> None:
+    """One move follows the other before the lull is over."""
+
+    async def session() -> None:
+        view = tuned({LEASE: (1, 60)})
+        runs.clear()
+        for lease in (31, 32, 33):
+            view.sliders[LEASE].value = lease
+            for _ in range(20):
+                await asyncio.sleep(0)
+        view._meanwhile.stop()
+
+    asyncio.run(session())
+    assert [lease for lease, _ in runs] == [31, 32, 33]
+
+
+@pytest.mark.usefixtures("no_pause")
+def test_what_would_go_wrong_further_on_is_told_only_there() -> None:
+    """One more such move, and the 99th percentile is below the median: nobody is there yet."""
+
+    async def session() -> Any:
+        view = sq.widgets.tune(
+            small(work=sq.LogNormal(median=10, p99=40)),
+            {"work.median": (1, 30), "work.p99": (20, 90)},
+            x=LEASE,
+        )
+        view.sliders["work.median"].value = 25
+        view.sliders["work.p99"].value = 30
+        await rest(view)
+        assert view.error is None
+        view.sliders["work.p99"].value = 20
+        return view
+
+    view = asyncio.run(session())
+    assert "p99" in shown(view, 'role="alert"')
 
 
 def test_no_garbage_is_collected_while_a_reader_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,7 +507,7 @@ def test_an_error_in_the_background_is_not_swallowed(monkeypatch: pytest.MonkeyP
         view = tuned()
         monkeypatch.setattr(subject, "in_slices", broken)
         await rest(view)
-        assert isinstance(view._task.exception(), sq.HandlerError)
+        assert isinstance(view._meanwhile.task.exception(), sq.HandlerError)
         return view
 
     view = asyncio.run(session())

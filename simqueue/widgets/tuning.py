@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,34 +13,26 @@ from simqueue.model.progress import NeverSettles
 from simqueue.plotting.drawing import img_tag
 from simqueue.plotting.figure_axes import axis_named
 from simqueue.widgets import curve_axis, words
+from simqueue.widgets.curve import Curve
 from simqueue.widgets.curve_picture import HEIGHT, WIDTH, CurvePicture, Tops
 from simqueue.widgets.garbage import nothing_collected
 from simqueue.widgets.goals import Goals
-from simqueue.widgets.outcomes import Outcomes
-from simqueue.widgets.panel import View
-from simqueue.widgets.panels import panels_of, theory_along
+from simqueue.widgets.meanwhile import Meanwhile
 from simqueue.widgets.sliders import label, slider
 from simqueue.widgets.subject import subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from simqueue.distributions import Distribution, Floats
     from simqueue.scenario import Scenario
+    from simqueue.widgets.panel import View
     from simqueue.widgets.prediction import Prediction
+    from simqueue.widgets.subject import Outcome
 
-PAUSE = 0.5
-"""Seconds without a move until the rest of the curve is simulated.
-
-Longer than between two keys of somebody who tries one setting after the other: a run that has just
-begun would hold the next move up.
-"""
-BREATH = 0.002
-"""Seconds between two steps of a run of it, in which a move can come in."""
-AT_ONCE = 4
-"""Points that are drawn together, because a new picture costs more than a new point."""
 MOST_LINES = 4
 """So many can be told apart, and simulated while somebody drags a slider."""
+DECIMALS = 7
+"""Of a slider's value, as browsers round it (accurateNumber of noUiSlider)."""
 
 
 def tune(
@@ -142,24 +132,21 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
             raise checks.fail("parameters", dict(parameters), "dotted names with their ranges")
         self._subject = subject = subject_of(scenario)
         trade = figures is None and lines is None
-        self._x = curve_axis.parameter(subject, parameters, x, of_lease=trade)
+        x = curve_axis.parameter(subject, parameters, x, of_lease=trade)
         self.sliders = {
             name: slider(subject, name, bounds, labels) for name, bounds in parameters.items()
         }
-        self._lines = checked_lines(lines)
-        axis = curve_axis.of(self.sliders.get(self._x), self._here, len(self._lines))
-        self._places, self._fine = axis.places, axis.fine
-        self._panels = panels_of(subject, self._x, figures, self._places[-1])
-        self._x_label = label(self._x, labels)
-        self._outcomes = Outcomes(subject, self._lines, seed)
+        lines = checked_lines(lines)
+        self._names = list(lines)
+        self._x_label = label(x, labels)
+        self._curve = Curve(subject, x, self.sliders.get(x), figures, lines, seed)
         # Where the sliders start everything must be possible: what is wrong here is raised.
-        self._outcomes.at(self._at(self._here))
-        self._theories: dict[Distribution | None, Mapping[str, Floats]] = {}
+        self._curve.outcomes.at(self._curve.full(self.settings))
         self._tops = Tops()
         self._goals = Goals(subject, goals)
         self._guess = guess
         self._held = False
-        self._task: asyncio.Task[None] | None = None
+        self._meanwhile = Meanwhile(self._curve, self._show, self._fail)
         self.error: Exception | None = None
 
         self._reset = ipywidgets.Button(
@@ -180,7 +167,7 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
             each.observe(self._moved, "value")
         self._reset.on_click(self.reset)
         if guess is not None:
-            guess.when_made(self._show)
+            guess.when_made(lambda: self._show(at_rest=False))
         self._moved()
 
     @property
@@ -196,7 +183,7 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
     @property
     def figures(self) -> Mapping[str, float]:
         """The figures of the first line's run at the sliders' settings."""
-        return self._outcomes.at(self._at(self._here))[0].figures
+        return self._now()[0].figures
 
     def reset(self, _: Any = None) -> None:
         """Put all sliders back to the scenario's own values, and draw once."""
@@ -212,11 +199,11 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
 
         Where an event loop runs, as in a notebook, that happens by itself. Raises what went wrong.
         """
-        self._stop()
+        self._meanwhile.stop()
         if self.error is None:
-            for place in self._missing():
-                self._outcomes.at(self._at(place))
-            self._show(self._sharp)
+            for settings in self._curve.missing(self.settings):
+                self._curve.outcomes.at(settings)
+            self._show(at_rest=True)
         if self.error is not None:
             raise self.error
 
@@ -229,7 +216,7 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
     def alt_text(self) -> str:
         """The picture as it is now, in words."""
         x = axis_named(self._x_label)
-        return words.alternative(self._view(), self._names, self._panels, x)
+        return words.alternative(self._view(), self._names, self._curve.panels, x)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         """As for every widget, and picture and words for where no widget can be shown."""
@@ -249,45 +236,28 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
 
     def _new_picture(self, sharpness: int) -> CurvePicture:
         return CurvePicture(
-            self._panels,
+            self._curve.panels,
             self._x_label,
-            (self._places[0], self._places[-1]),
+            self._curve.ends,
             self._names,
             self._subject.jobs,
             self._tops,
             sharpness=sharpness,
         )
 
-    @property
-    def _names(self) -> list[str]:
-        return list(self._lines)
+    def _now(self) -> Sequence[Outcome]:
+        """The runs at the sliders' settings, one for each line, made if need be."""
+        return self._curve.outcomes.at(self._curve.full(self.settings))
 
-    @property
-    def _here(self) -> float:
-        """Where the sliders stand on the x axis."""
-        if self._x in self.sliders:
-            return float(self.sliders[self._x].value)
-        return float(self._subject.value(self._x))
-
-    def _at(self, place: float) -> dict[str, Any]:
-        """The sliders' settings at another place on the x axis."""
-        whole = float(place).is_integer()
-        return self.settings | {self._x: int(place) if whole else float(place)}
-
-    def _missing(self) -> list[float]:
-        """The places of the curve that were not simulated yet, so that its shape shows early."""
-        places = curve_axis.coarse_first(self._places)
-        return [each for each in places if not self._outcomes.knows(self._at(each))]
-
-    def _moved(self, _: Any = None) -> None:
+    def _moved(self, change: Mapping[str, Any] | None = None) -> None:
         if self._held:
             return
-        self._stop()
+        self._meanwhile.stop()
         self.error = None
         try:
             with nothing_collected():
-                self._outcomes.at(self._at(self._here))
-                self._show()
+                self._now()
+                self._show(at_rest=False)
         except (ValueError, NeverSettles) as error:
             # These settings do not go together: say so, and wait for the next move.
             self._fail(error)
@@ -295,72 +265,36 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
             self._fail(error)
             raise
         else:
-            self._refine_soon()
+            self._meanwhile.begin(self.settings, self._one_further(change))
 
-    def _refine_soon(self) -> None:
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # plain Python: `settle` does it
-            return
-        self._task = loop.create_task(self._refine())
-
-    async def _refine(self) -> None:
-        await asyncio.sleep(PAUSE)
-        try:
-            for count, place in enumerate(self._missing(), start=1):
-                with closing(self._outcomes.coming(self._at(place))) as steps:
-                    for _ in steps:
-                        await asyncio.sleep(BREATH)
-                if count % AT_ONCE == 0:
-                    self._show()
-            self._show(self._sharp)
-        except Exception as error:
-            self._fail(error)
-            raise
-
-    def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+    def _one_further(self, change: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """The settings after one more move like this one, if there can be one."""
+        if change is None:
+            return None
+        moved = change["owner"]
+        value = round(2 * change["new"] - change["old"], DECIMALS)
+        if not moved.min <= value <= moved.max:
+            return None
+        return self.settings | {name: value for name, each in self.sliders.items() if each is moved}
 
     def _fail(self, error: Exception) -> None:
+        """Say what went wrong."""
         self.error = error
         self._status.value = words.alert(error)
 
-    def _show(self, picture: CurvePicture | None = None) -> None:
+    def _show(self, *, at_rest: bool) -> None:
+        """Draw what is known, as sharp as can be where the sliders are `at_rest`."""
         view = self._view()
-        self._shown = picture or self._quick
+        self._shown = self._sharp if at_rest else self._quick
         x = axis_named(self._x_label)
         self._image.value = img_tag(self._shown.png(view), self.alt_text, WIDTH, HEIGHT)
-        self._status.value = words.status(words.outcome(view, self._names, self._panels, x))
+        self._status.value = words.status(words.outcome(view, self._names, self._curve.panels, x))
         self._goals.look(view.now[0].figures)
         self._tasks.value = self._goals.as_html()
         self._code.value = words.code(self._subject.code(self.settings))
 
     def _view(self) -> View:
-        settings = self._at(self._here)
-        known = [place for place in self._places if self._outcomes.knows(self._at(place))]
-        return View(
-            x=self._here,
-            now=self._outcomes.at(settings),
-            points=[(place, self._outcomes.at(self._at(place))) for place in known],
-            fine=self._fine,
-            theory=self._theory(settings),
-            guess=self._guess_point(),
-        )
-
-    def _theory(self, settings: Mapping[str, Any]) -> Mapping[str, Floats]:
-        """Of the work at the settings; worked out once for each."""
-        work = self._subject.work(settings)
-        if work not in self._theories:
-            self._theories[work] = theory_along(self._panels, work, self._fine)
-        return self._theories[work]
-
-    def _guess_point(self) -> tuple[float, float] | None:
-        if self._guess is None or self._guess.value is None:
-            return None
-        value = self._guess.value / (100 if self._panels[0].axis.is_share else 1)
-        return float(self._subject.value(self._x)), value
+        return self._curve.view(self.settings, None if self._guess is None else self._guess.value)
 
 
 def checked_lines(lines: Mapping[str, Mapping[str, Any]] | None) -> Mapping[str, Any]:
