@@ -78,7 +78,7 @@ def goals_are_open_at_first_and_can_be_reached(stem: str, cell: str) -> None:
                 for name, kind, value in zip(view.sliders, kinds, values, strict=True)
             }
             with contextlib.suppress(ValueError):  # such as a p99 below the median
-                goals.look(view._outcomes.at(settings)[0].figures)
+                goals.look(view._curve.outcomes.at(settings)[0].figures)
     assert goals.found >= wanted
 
 

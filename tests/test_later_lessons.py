@@ -40,7 +40,7 @@ def test_every_picture_has_words(stem: str):
 
 def at_setting(view: Any, **settings: Any) -> list[Any]:
     """The figures of each line of a slider's picture, at some settings."""
-    return [each.figures for each in view._outcomes.at({**view.settings, **settings})]
+    return [each.figures for each in view._curve.outcomes.at({**view.settings, **settings})]
 
 
 def test_08_the_window_has_two_sides():

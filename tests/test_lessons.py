@@ -48,7 +48,9 @@ def test_every_picture_has_words(stem: str):
 
 def outcomes_at(view: Any, place: float) -> list[Any]:
     """The figures of each line of a slider's picture, at a place on its x axis."""
-    return [each.figures for each in view._outcomes.at(view._at(place))]
+    return [
+        each.figures for each in view._curve.outcomes.at(view.settings | {view._curve.x: place})
+    ]
 
 
 def test_01_the_second_delivery_charges_again():

@@ -452,6 +452,45 @@ def test_a_slider_starts_on_one_of_its_steps(low: float, high: float, value: flo
     assert 100 <= round((high - low) / slider.step) < 200
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "value", "step", "shown"),
+    [
+        (0, 0.3, 0.05, 0.0025, ".4f"),
+        (0, 0.5, 0.25, 0.005, ".3f"),
+        (0.5, 3, 2, 0.025, ".3f"),
+        (1, 3, 1.5, 0.02, ".2f"),
+        (0, 12.5, 2.5, 0.1, ".1f"),
+        (0, 1, 1 / 3, 1 / 102, ".4f"),  # no round one fits
+    ],
+)
+def test_steps_are_round_and_all_their_digits_are_shown(
+    low: float, high: float, value: float, step: float, shown: str
+) -> None:
+    """Else the settings to copy would be long numbers, and the one beside the slider not whole."""
+
+    def cost(factor: float = value) -> dict[str, float]:
+        return {"cost (calls)": factor}
+
+    slider = sq.widgets.tune(cost, {"factor": (low, high)}, figures="cost (calls)").sliders[
+        "factor"
+    ]
+    assert slider.step == pytest.approx(step)
+    assert slider.readout_format == shown
+
+
+def test_settings_have_no_digits_that_nobody_chose() -> None:
+    """A browser's third step of 0.1 is 0.30000000000000004."""
+
+    def cost(factor: float = 0.1) -> dict[str, float]:
+        return {"cost (calls)": factor}
+
+    view = sq.widgets.tune(cost, {"factor": (0, 1, 0.1)}, figures="cost (calls)")
+    view.sliders["factor"].value = 0.1 + 0.2
+    assert view.settings == {"factor": 0.3}
+    assert "cost(factor=0.3)" in shown(view, "<code")
+    assert view.figures == {"cost (calls)": 0.3}
+
+
 def test_the_curve_completes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with several lines, in a running loop."""
     monkeypatch.setattr("simqueue.widgets.meanwhile.LULL", 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
@@ -37,6 +38,10 @@ NAMES = {
 }
 
 STEPS = 100
+NEARLY = 1e-6
+SURE_DIGITS = 6
+"""Digits of a slider's value beyond the first of its step that browsers get right."""
+MOST_DECIMALS = 4
 
 
 def label(name: str, labels: Mapping[str, str]) -> str:
@@ -49,8 +54,8 @@ def slider(subject: Subject, name: str, bounds: Sequence[float], labels: Mapping
     """Return a slider for the parameter `name`, standing where the subject has it.
 
     `bounds` are (low, high) or (low, high, step). The slider moves in whole numbers where these
-    and the subject's own value are whole, and otherwise in steps of a hundredth of the range, or
-    smaller ones on which the value lies.
+    and the subject's own value are whole, and otherwise in round steps of about a hundredth of the
+    range, on which the value lies.
     """
     low, high, step = _checked(name, bounds)
     value = checks.between(f"{name}, where its slider starts,", subject.value(name), low, high)
@@ -65,6 +70,7 @@ def slider(subject: Subject, name: str, bounds: Sequence[float], labels: Mapping
         min=number(low),
         max=number(high),
         step=number(step),
+        readout_format="d" if whole else f".{max(_decimals(low), _decimals(step))}f",
         description=label(name, labels),
         continuous_update=True,
         style={"description_width": "20em"},
@@ -72,13 +78,32 @@ def slider(subject: Subject, name: str, bounds: Sequence[float], labels: Mapping
     )
 
 
-def _step(span: float, start: float) -> float:
-    """A step of a hundredth of `span`, or a bit smaller, so that `start` is some steps away.
+def setting(moved: Any, value: float) -> float:
+    """A `value` of the slider `moved`, without the last digits that steps of 0.1 leave behind."""
+    return round(value, SURE_DIGITS - math.floor(math.log10(moved.step)))
 
-    A browser would move a slider that stands between two steps, and so change the settings.
+
+def _step(span: float, start: float) -> float:
+    """A round step of a hundredth of `span`, or less, so that `start` is some steps away.
+
+    A browser would move a slider that stands between two steps, and so change the settings. If
+    there is no round one, it is the first of all that fit.
     """
-    parts = (n for n in range(STEPS, 2 * STEPS) if abs(start / span * n % 1 - 0.5) > 0.5 - 1e-6)
-    return span / next(parts, STEPS)
+    power = 10.0 ** math.floor(math.log10(span / STEPS))
+    some = [digit * power for digit in (10, 5, 2.5, 2, 1)]
+    every = [span / parts for parts in range(STEPS, 2 * STEPS)]
+    fits = (
+        step
+        for step in (*some, *every)
+        if STEPS <= round(span / step) < 2 * STEPS
+        and all(abs(each / step - round(each / step)) < NEARLY for each in (span, start))
+    )
+    return next(fits, span / STEPS)
+
+
+def _decimals(value: float) -> int:
+    """How many a number has, but for those that no eye needs."""
+    return next((n for n in range(MOST_DECIMALS) if round(value, n) == value), MOST_DECIMALS)
 
 
 def _checked(name: str, bounds: Sequence[float]) -> tuple[float, float, float | None]:

@@ -18,7 +18,7 @@ from simqueue.widgets.curve_picture import HEIGHT, WIDTH, CurvePicture, Tops
 from simqueue.widgets.garbage import nothing_collected
 from simqueue.widgets.goals import Goals
 from simqueue.widgets.meanwhile import Meanwhile
-from simqueue.widgets.sliders import label, slider
+from simqueue.widgets.sliders import label, setting, slider
 from simqueue.widgets.subject import subject_of
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 MOST_LINES = 4
 """So many can be told apart, and simulated while somebody drags a slider."""
-DECIMALS = 7
-"""Of a slider's value, as browsers round it (accurateNumber of noUiSlider)."""
 
 
 def tune(
@@ -173,7 +171,7 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
     @property
     def settings(self) -> dict[str, Any]:
         """The sliders' values, by parameter."""
-        return {name: each.value for name, each in self.sliders.items()}
+        return {name: setting(each, each.value) for name, each in self.sliders.items()}
 
     @property
     def scenario(self) -> Any:
@@ -272,7 +270,7 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
         if change is None:
             return None
         moved = change["owner"]
-        value = round(2 * change["new"] - change["old"], DECIMALS)
+        value = setting(moved, 2 * change["new"] - change["old"])
         if not moved.min <= value <= moved.max:
             return None
         return self.settings | {name: value for name, each in self.sliders.items() if each is moved}
