@@ -1,5 +1,7 @@
 """How long readers wait in the browser: from a key on a slider until its picture is redrawn.
 
+With `--jumps`, from a click somewhere on the slider: the next of those can't be foreseen.
+
 JupyterLab on loopback, headless Chromium. What the browser, the server and the kernel need between
 them for a slider that only writes its value, with nothing simulated or drawn, is the baseline.
 """
@@ -20,6 +22,8 @@ ROOT = Path(__file__).parents[1]
 MOVES = 8
 MILLISECONDS_BETWEEN_MOVES = 400
 """A key pressed again and again: the curve is not yet at rest when the next one comes."""
+GOLDEN = 0.618_034
+"""Its multiples leave no part of a slider out, and none comes twice."""
 FLOOR = "floor"
 FLOOR_CODE = """import ipywidgets
 
@@ -52,8 +56,10 @@ WATCH = f"""slider => {{
     const before = of(picture());
     window.waited = new Promise(done => {{
         let pressed = null;
-        slider.addEventListener('keydown', () => {{ pressed = performance.now(); }},
-            {{once: true, capture: true}});
+        for (const kind of ['keydown', 'pointerdown']) {{
+            document.addEventListener(kind, () => {{ pressed ??= performance.now(); }},
+                {{once: true, capture: true}});
+        }}
         const look = () => {{
             const shown = picture();
             const there = of(shown) !== before && (shown.complete ?? true);
@@ -77,7 +83,7 @@ class Wait(NamedTuple):
     within_150: int
 
 
-def waits(wanted: Sequence[str]) -> Iterator[Wait]:
+def waits(wanted: Sequence[str], *, jumps: bool) -> Iterator[Wait]:
     """Measure the baseline, and then each slider (but those of replays) of the `wanted` lessons."""
     sys.path.insert(0, str(ROOT / "tests" / "browser"))
     import browsing
@@ -96,13 +102,14 @@ def waits(wanted: Sequence[str]) -> Iterator[Wait]:
             for name in [floor, *(each for each in lessons if not wanted or each[:2] in wanted)]:
                 opened = browsing.open_notebook(page, name)
                 opened.run_all()
-                yield from waits_of(opened, name.partition("_")[0].removesuffix(".ipynb"))
+                lesson = name.partition("_")[0].removesuffix(".ipynb")
+                yield from waits_of(opened, lesson, jumps=jumps)
                 browsing.close(opened)
             browser.close()
 
 
-def waits_of(opened: object, lesson: str) -> Iterator[Wait]:
-    """Press keys on each slider of an open notebook."""
+def waits_of(opened: object, lesson: str, *, jumps: bool) -> Iterator[Wait]:
+    """Press keys on each slider of an open notebook, or click here and there on it."""
     page = opened.page  # type: ignore[attr-defined]
     for slider in page.locator(".widget-slider").all():
         name = slider.locator(".widget-label").inner_text()
@@ -113,12 +120,18 @@ def waits_of(opened: object, lesson: str) -> Iterator[Wait]:
         handle.focus()
         page.wait_for_timeout(2_000)
         found = []
-        for _ in range(MOVES):
+        for move in range(1, MOVES + 1):
             # Back would be quicker: what was simulated once is remembered.
             if handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax"):
                 break
             handle.evaluate(WATCH)
-            handle.press("ArrowRight")
+            if jumps:
+                track = slider.locator(".noUi-base")
+                box = track.bounding_box()
+                x = box["width"] * (move * GOLDEN % 1)
+                track.click(position={"x": x, "y": box["height"] / 2}, force=True)
+            else:
+                handle.press("ArrowRight")
             milliseconds = page.evaluate("() => window.waited")
             if milliseconds is not None:
                 found.append(milliseconds)
@@ -138,7 +151,8 @@ def main() -> None:
         f"{'lesson':7} {'slider':38} {'median':>7} {'most':>7} {'ratio':>6}  within 150 ms",
         flush=True,
     )
-    for wait in waits(sys.argv[1:]):
+    wanted = [each for each in sys.argv[1:] if each != "--jumps"]
+    for wait in waits(wanted, jumps="--jumps" in sys.argv[1:]):
         floor = floor or wait.median
         print(
             f"{wait.lesson:7} {wait.slider:38} {wait.median:5.0f}ms {wait.most:5.0f}ms "

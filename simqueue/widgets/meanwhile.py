@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simqueue.widgets.curve import Curve
     from simqueue.widgets.subject import Settings
 
@@ -44,14 +46,17 @@ class Tells(Protocol):
 class Meanwhile:
     """Makes runs of `curve` in small steps, in the event loop of a notebook, until the next move.
 
+    `prepare` makes, once, what takes long to make, before anybody has found the slider.
+
     Attributes
     ----------
     task
         What is under way, or was last; None where no event loop runs.
     """
 
-    def __init__(self, curve: Curve, show: Shows, tell: Tells) -> None:
+    def __init__(self, curve: Curve, prepare: Callable[[], Any], show: Shows, tell: Tells) -> None:
         self._curve = curve
+        self._prepare = prepare
         self._show = show
         self._tell = tell
         self.task: asyncio.Task[Any] | None = None
@@ -72,6 +77,7 @@ class Meanwhile:
 
     async def _work(self, settings: Settings, ahead: Settings | None) -> None:
         await asyncio.sleep(LULL)
+        self._prepare()
         if ahead is not None:
             # Nobody is there yet. Who goes there is told what is wrong.
             with suppress(Exception):

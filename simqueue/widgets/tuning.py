@@ -144,7 +144,7 @@ class Tune(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets has no types
         self._goals = Goals(subject, goals)
         self._guess = guess
         self._held = False
-        self._meanwhile = Meanwhile(self._curve, self._show, self._fail)
+        self._meanwhile = Meanwhile(self._curve, lambda: self._sharp, self._show, self._fail)
         self.error: Exception | None = None
 
         self._reset = ipywidgets.Button(
