@@ -21,7 +21,7 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
-FIRST = ("test_course", "test_against_theory", "test_effects_against_theory", "test_exercises")
+FIRST = ("test_course", "test_exercises", "test_against_theory", "test_effects_against_theory")
 """The longest files: one that waits for a browser runs beside one that computes."""
 
 

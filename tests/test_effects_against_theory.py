@@ -1,10 +1,9 @@
-"""Crashes, feedback and stores against mathematics: 99.9 % intervals that would catch 3 %."""
+"""Crashes, failures and stores against mathematics: 99.9 % intervals that would catch 3 %."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from runs import scenario
 from test_against_theory import (
@@ -12,9 +11,7 @@ from test_against_theory import (
     REPLICATIONS,
     all_measured,
     assert_agree,
-    by_luck,
     measured,
-    without_luck,
 )
 
 import simqueue as sq
@@ -169,32 +166,6 @@ def test_the_price_of_a_long_lease_is_a_late_recovery(lease, mean):
     what = scenario(1, lease=lease, crash=sq.Crash(chance=0.1), **AMPLE | {"jobs": jobs})
     assert theory.completion_with_crashes(1, lease, 0.1) == pytest.approx(mean, abs=6e-4)
     assert_agree(measured(what, "time_to_effect_mean"), mean, 0.03)
-
-
-def test_feedback_of_failures_loads_the_queue():
-    """M/M/1 with failure chance 1/4 and requeue at the tail: 6.667 s per job, 1.333 attempts."""
-
-    def failing(seed):
-        failures = (np.random.default_rng(seed).geometric(1 - 0.25, 44_000) - 1).tolist()
-
-        async def fails_at_first(job, ctx):
-            await ctx.work()
-            if ctx.attempt <= failures[job.id]:
-                raise sq.Retry("failed")
-            await ctx.payments.charge(job.customer, job.amount)
-
-        return scenario(
-            sq.Exponential(1), work_per="attempt", handler=fails_at_first, lease=None,
-            arrivals=sq.Poisson(0.6), jobs=len(failures), warmup=500,
-        )  # fmt: skip
-
-    runs = [sq.simulate(failing(seed), seed) for seed in range(REPLICATIONS)]
-    deliveries = [run.figures["deliveries_per_job"] for run in runs]
-    assert_agree(interval(deliveries, 0.999), 1 / (1 - 0.25), 0.03)
-    luck = [[*by_luck(run), found - 4 / 3] for run, found in zip(runs, deliveries, strict=True)]
-    until_effect = without_luck([run.figures["time_to_effect_mean"] for run in runs], luck)
-    assert theory.retry_sojourn(0.6, 1, 0.25) == pytest.approx(6.667, abs=1e-3)
-    assert_agree(until_effect, 20 / 3, 0.03)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parents[2]
-START = [sys.executable, "-c", "from simqueue.cli import main; main()"]
+# A build that runs in the background may have Ctrl-C switched off.
+CTRL_C_WORKS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+START = [sys.executable, "-c", f"{CTRL_C_WORKS}; from simqueue.cli import main; main()"]
 
 
 @pytest.fixture(scope="module")
