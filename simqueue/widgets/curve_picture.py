@@ -30,6 +30,8 @@ LONG_SHARE, LONG_NUMBER = 0.2, 14_000
 """Tops with long numbers beside them: 17.5 %, 12000."""
 ROOM = 1.15
 """The top of an axis that follows what is drawn, over the highest point, before rounding."""
+TOP_OF_ALL = 1.12
+"""The highest top of shares: with room for 100 % to be written above its line."""
 
 
 class Tops:
@@ -55,7 +57,7 @@ class Tops:
             return None
         needed = _round_up(panel.highest(view, guess=guess) * ROOM)
         if settings.axis.is_share:
-            needed = min(needed, 1.05)
+            needed = min(needed, TOP_OF_ALL)
         self._tops[settings.figure] = max(needed, self._tops.get(settings.figure, 0.0))
         return self._tops[settings.figure]
 
