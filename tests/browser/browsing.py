@@ -235,8 +235,10 @@ def open_notebook(page: Page, name: str) -> NotebookPage:
             const kernel = panel.sessionContext.session.kernel;
             const listens = () => manager.restoredStatus && !manager._kernelRestoreInProgress
                 && (kernel._targetRegistry ?? {})['jupyter.widget'];
-            for (let tries = 0; tries < 200 && !listens(); tries += 1)
+            for (const start = Date.now(); !listens(); ) {
+                if (Date.now() - start > 60_000) throw new Error('ipywidgets does not listen');
                 await new Promise(done => setTimeout(done, 20));
+            }
         }"""
     )
     return result
