@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 JOBS = 2_000
 SECONDS_BETWEEN_MOVES = 0.4
-"""So long that the widget is back at work on the rest of its curve when the next move comes."""
+"""As somebody presses a key again and again, who looks at each picture."""
+GOLDEN = 0.618_034
+WAYS = {
+    "step after step": lambda move: 40 + move,
+    "here and there": lambda move: round(40 + 60 * (move * GOLDEN % 1)),
+}
+"""The values that a slider takes: the next one can be foreseen, or it can't."""
 
 
 def latencies(moves: int) -> Iterator[tuple[str, float, float]]:
@@ -32,12 +38,13 @@ def latencies(moves: int) -> Iterator[tuple[str, float, float]]:
         handler=sq.handlers.naive,
     )
     for name in ("broker.visibility_timeout", "work.p99"):
-        view = sq.widgets.tune(scenario, {name: (20, 120)})
-        seconds = asyncio.run(times_of_moves(view, moves))
-        yield f"slider {name}", statistics.median(seconds), max(seconds)
+        for way, values in WAYS.items():
+            view = sq.widgets.tune(scenario, {name: (20, 120)})
+            seconds = asyncio.run(times_of_moves(view, [values(move) for move in range(moves + 1)]))
+            yield f"slider {name}, {way}", statistics.median(seconds), max(seconds)
 
 
-async def times_of_moves(view: ipywidgets.Widget, moves: int) -> list[float]:
+async def times_of_moves(view: ipywidgets.Widget, values: list[int]) -> list[float]:
     """Seconds from when each move was due until the picture changed.
 
     From when it was due, and not from when it was made: what the widget still does in the
@@ -47,7 +54,7 @@ async def times_of_moves(view: ipywidgets.Widget, moves: int) -> list[float]:
     slider = next(each for each in parts(view) if hasattr(each, "readout"))
     picture = next(each for each in parts(view) if "<img" in str(getattr(each, "value", "")))
     seconds = []
-    for move in range(moves + 1):
+    for value in values:
         due = loop.time() + SECONDS_BETWEEN_MOVES
         await asyncio.sleep(SECONDS_BETWEEN_MOVES)
         changed: asyncio.Future[float] = loop.create_future()
@@ -57,7 +64,7 @@ async def times_of_moves(view: ipywidgets.Widget, moves: int) -> list[float]:
                 changed.set_result(loop.time())
 
         picture.observe(note, "value")
-        slider.value = slider.min + (slider.max - slider.min) * (0.3 + 0.4 * move / moves)
+        slider.value = value
         seconds.append(await asyncio.wait_for(changed, 30) - due)
         picture.unobserve(note, "value")
     return seconds[1:]  # the first move warms up
