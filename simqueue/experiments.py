@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simqueue import checks
 from simqueue.figures import DESCRIPTIONS
 from simqueue.intervals import interval, two_groups
-from simqueue.pool import Pool, pool_for
+from simqueue.pool import Elsewhere, Here, pool_for
 from simqueue.runs import Figures, run, run_all
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _repeated(
     precision: Mapping[str, float],
     seed: int,
     confidence: float,
-    pool: Pool,
+    pool: Here | Elsewhere,
     progress: bool,
 ) -> list[list[Figures]]:
     """Run each scenario `replications` times, and again until its intervals are narrow enough."""

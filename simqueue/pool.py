@@ -9,9 +9,13 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 from simqueue.scenario import Scenario
+
+Function = Callable[..., Any]
+Calls = Sequence[tuple[Any, ...]]
+Done = Callable[[], Any]
 
 FEW_JOBS = 15_000
 """So many jobs, of all runs together, are simulated before other processes would have started."""
@@ -19,25 +23,10 @@ MOST_TO_WAIT = 5.0
 """Seconds for a thread that has nothing left to do."""
 
 
-class Pool(Protocol):
-    """Calls a function many times."""
-
-    def results(
-        self,
-        function: Callable[..., Any],
-        calls: Sequence[tuple[Any, ...]],
-        done: Callable[[], Any],
-    ) -> list[Any]:
-        """Return what it returns for each of its `calls`; call `done` after each of them.
-
-        The first error is raised.
-        """
-
-
 @contextmanager
 def pool_for(
     executor: Executor | None, scenarios: Sequence[Scenario], *, open_ended: bool = False
-) -> Iterator[Pool]:
+) -> Iterator[Here | Elsewhere]:
     """Give a pool for a run of each scenario: of somebody's `executor`, or the best there is.
 
     Whatever happens, nothing runs on. `open_ended`: there may be many more runs.
@@ -61,13 +50,8 @@ def pool_for(
 class Here:
     """The process that asks."""
 
-    def results(
-        self,
-        function: Callable[..., Any],
-        calls: Sequence[tuple[Any, ...]],
-        done: Callable[[], Any],
-    ) -> list[Any]:
-        """Call the function, one time after the other."""
+    def results(self, function: Function, calls: Calls, done: Done) -> list[Any]:
+        """Return what `function` returns for each of its `calls`; call `done` after each."""
         found = []
         for call in calls:
             found.append(function(*call))
@@ -83,13 +67,11 @@ class Elsewhere:
         self._futures: list[Future[Any]] = []
         self._finished: SimpleQueue[Future[Any] | None] = SimpleQueue()
 
-    def results(
-        self,
-        function: Callable[..., Any],
-        calls: Sequence[tuple[Any, ...]],
-        done: Callable[[], Any],
-    ) -> list[Any]:
-        """Submit all calls; KeyboardInterrupt after `interrupt`."""
+    def results(self, function: Function, calls: Calls, done: Done) -> list[Any]:
+        """Do the same, in any order; KeyboardInterrupt after `interrupt`.
+
+        The first error is raised.
+        """
         futures = [self._executor.submit(function, *call) for call in calls]
         self._futures += futures
         for future in futures:

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
-from simqueue.pool import Pool, pool_for
+from simqueue.pool import Elsewhere, Here, pool_for
 from simqueue.scenario import Scenario
 from simqueue.simulation import simulate
 
@@ -25,7 +25,9 @@ def run_all(
         return run(runs, pool, progress)
 
 
-def run(runs: Sequence[tuple[Scenario, int]], pool: Pool, progress: bool) -> list[Figures]:
+def run(
+    runs: Sequence[tuple[Scenario, int]], pool: Here | Elsewhere, progress: bool
+) -> list[Figures]:
     """Do the same in `pool`."""
     with _bar(len(runs), progress) as advance:
         return pool.results(_figures, runs, advance)
