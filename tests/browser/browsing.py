@@ -45,6 +45,7 @@ SETTINGS = {
     # Cells out of sight stay in the page, where a test can find them.
     "default_setting_overrides.json": {
         "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
+        "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
     },
 }
 CODE_CELLS = """window.jupyterapp.shell.currentWidget.content.widgets
@@ -124,7 +125,7 @@ def running_lab(base: Path) -> Iterator[Lab]:
     """
     folder = base / "notebooks"
     if NOTEBOOKS.exists():
-        # A copy, because JupyterLab saves by itself.
+        # A copy: a notebook of the repository stays as it is, whatever a test does to it.
         shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
     else:
         folder.mkdir()
@@ -245,13 +246,16 @@ def open_notebook(page: Page, name: str) -> NotebookPage:
 
 
 def close(opened: NotebookPage) -> None:
-    """End the kernel, and close the notebook but not its JupyterLab."""
+    """End the kernel, and close the notebook but not its JupyterLab.
+
+    Nothing is saved: who opens it next would see widgets that are gone.
+    """
     page = opened.page
     page.evaluate(
         """async () => {
             const panel = window.jupyterapp.shell.currentWidget;
             await panel.sessionContext.shutdown();
-            await panel.context.save();  // or it would ask whether to
+            panel.context.model.dirty = false;  // or it would ask whether to save
             await window.jupyterapp.commands.execute('application:close');
         }"""
     )
