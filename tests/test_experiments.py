@@ -228,6 +228,7 @@ SWEEP = """
 """
 
 
+@pytest.mark.skipif(os.name != "posix", reason="interrupts a process as POSIX systems do")
 @pytest.mark.parametrize(
     ("worst_case", "printed"), [(IN_THE_START, ["interrupted", "[]"]), (SLOW_FEEDER, ["[]"])]
 )

@@ -465,7 +465,9 @@ def test_a_slider_starts_on_one_of_its_steps(low: float, high: float, value: flo
         (0.5, 3, 2, 0.025, ".3f"),
         (1, 3, 1.5, 0.02, ".2f"),
         (0, 12.5, 2.5, 0.1, ".1f"),
-        (0, 1, 1 / 3, 1 / 102, ".4f"),  # no round one fits
+        (0, 0.001, 0.0005, 0.00001, ".5f"),
+        (0.125, 0.625, 0.325, 0.005, ".3f"),
+        (0, 1, 1 / 3, 1 / 102, ".5f"),  # no round one fits
     ],
 )
 def test_steps_are_round_and_all_their_digits_are_shown(
@@ -494,6 +496,16 @@ def test_settings_have_no_digits_that_nobody_chose() -> None:
     assert view.settings == {"factor": 0.3}
     assert "cost(factor=0.3)" in shown(view, "<code")
     assert view.figures == {"cost (calls)": 0.3}
+
+
+def test_a_start_with_many_digits_keeps_them() -> None:
+    """The sliders begin at the settings that were given, not near them."""
+
+    def cost(factor: float = 1 / 3) -> dict[str, float]:
+        return {"cost (calls)": factor}
+
+    view = sq.widgets.tune(cost, {"factor": (0, 1)}, figures="cost (calls)")
+    assert view.settings == {"factor": 1 / 3}
 
 
 def test_the_curve_completes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

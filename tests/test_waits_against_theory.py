@@ -23,7 +23,7 @@ from simqueue.model.randomness import Streams
 from simqueue.simulation import _work_seconds
 
 JOBS = 5_000
-"""Of a run of the model: at a load of 0.95, hundreds of them come to wait at a time."""
+"""Of a run of the model."""
 WARMUP = 50
 """Seconds of it: enough to see that figures leave them out."""
 

@@ -407,6 +407,22 @@ def test_a_move_that_was_foreseen_goes_on_with_its_run(
     assert view.figures == at_once.figures
 
 
+@pytest.mark.usefixtures("no_pause")
+def test_the_sharp_picture_is_made_before_the_curve(runs: list[tuple[float, float]]) -> None:
+    """It takes long, and would hold up a move that comes when the curve is there."""
+
+    async def session() -> None:
+        view = tuned()
+        made = "_sharp" in vars(view)
+        while len(runs) < 2:
+            await asyncio.sleep(0)
+        assert not made
+        assert "_sharp" in vars(view)
+        view._meanwhile.stop()
+
+    asyncio.run(session())
+
+
 def test_a_slider_that_is_dragged_begins_no_run_ahead(runs: list[tuple[float, float]]) -> None:
     """One move follows the other before the lull is over."""
 

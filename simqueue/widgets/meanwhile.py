@@ -36,13 +36,6 @@ class Shows(Protocol):
         """Draw what is known, as sharp as can be where the sliders are `at_rest`."""
 
 
-class Tells(Protocol):
-    """Tells the reader what went wrong."""
-
-    def __call__(self, error: Exception) -> None:
-        """Tell of `error`."""
-
-
 class Meanwhile:
     """Makes runs of `curve` in small steps, in the event loop of a notebook, until the next move.
 
@@ -54,7 +47,13 @@ class Meanwhile:
         What is under way, or was last; None where no event loop runs.
     """
 
-    def __init__(self, curve: Curve, prepare: Callable[[], Any], show: Shows, tell: Tells) -> None:
+    def __init__(
+        self,
+        curve: Curve,
+        prepare: Callable[[], Any],
+        show: Shows,
+        tell: Callable[[Exception], None],
+    ) -> None:
         self._curve = curve
         self._prepare = prepare
         self._show = show

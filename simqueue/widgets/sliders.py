@@ -40,8 +40,9 @@ NAMES = {
 STEPS = 100
 NEARLY = 1e-6
 SURE_DIGITS = 6
-"""Digits of a slider's value beyond the first of its step that browsers get right."""
-MOST_DECIMALS = 4
+"""Digits beyond the first of its step in which a slider's value is looked for."""
+NOISE = 1e-12
+"""So far from it, or less, is a value that means it: sums of floats are off by some 1e-16."""
 
 
 def label(name: str, labels: Mapping[str, str]) -> str:
@@ -70,7 +71,7 @@ def slider(subject: Subject, name: str, bounds: Sequence[float], labels: Mapping
         min=number(low),
         max=number(high),
         step=number(step),
-        readout_format="d" if whole else f".{max(_decimals(low), _decimals(step))}f",
+        readout_format="d" if whole else f".{_decimals(low, step)}f",
         description=label(name, labels),
         continuous_update=True,
         style={"description_width": "20em"},
@@ -79,8 +80,10 @@ def slider(subject: Subject, name: str, bounds: Sequence[float], labels: Mapping
 
 
 def setting(moved: Any, value: float) -> float:
-    """A `value` of the slider `moved`, without the last digits that steps of 0.1 leave behind."""
-    return round(value, SURE_DIGITS - math.floor(math.log10(moved.step)))
+    """A `value` of the slider `moved`, without what adding up steps of 0.1 leaves behind."""
+    tidy = round(value, SURE_DIGITS - math.floor(math.log10(moved.step)))
+    noise = NOISE * moved.step
+    return tidy if math.isclose(tidy, value, rel_tol=NOISE, abs_tol=noise) else value
 
 
 def _step(span: float, start: float) -> float:
@@ -101,9 +104,11 @@ def _step(span: float, start: float) -> float:
     return next(fits, span / STEPS)
 
 
-def _decimals(value: float) -> int:
-    """How many a number has, but for those that no eye needs."""
-    return next((n for n in range(MOST_DECIMALS) if round(value, n) == value), MOST_DECIMALS)
+def _decimals(*values: float) -> int:
+    """How many it takes to write `values`, of which the last is the step: two beyond it at most."""
+    most = max(2 - math.floor(math.log10(values[-1])), 0)
+    exact = (n for n in range(most) if all(round(each, n) == each for each in values))
+    return next(exact, most)
 
 
 def _checked(name: str, bounds: Sequence[float]) -> tuple[float, float, float | None]:
